@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies some samples of a capture to a new one. */
 #include "base/array.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "replay/rewrite/needs.h"
 #include "replay/rewrite/rewrite.h"
@@ -60,8 +59,9 @@ static const struct reel_space_state *space_of(const struct cut *cut,
 }
 
 /* The first walk: what the samples need. */
-static struct reel_error *ask_for_all(struct cut *cut)
+static struct reel_error *add_needs(void *context)
 {
+	struct cut *cut = context;
 	_cleanup_sample_walk_ struct reel_sample_walk walk = { 0 };
 	struct reel_block_item item;
 
@@ -104,24 +104,15 @@ static bool wants(const void *context, const struct reel_record_frame *frame)
 	return reel_needs_frame(cut->needs, frame);
 }
 
-static struct reel_error *write_cut(struct cut *cut, int fd, const char *output)
+static struct reel_error *check_any(void *context)
 {
-	const struct reel_rewrite_rules rules = {
-		.writer.encoding = REEL_DENSE,
-		.keep = keep,
-		.record = choose,
-		.from = cut->filter.from,
-		.to = cut->filter.to,
-		.wants = wants,
-		.context = cut,
-	};
+	const struct cut *cut = context;
 
-	TRY(ask_for_all(cut));
-	TRY(reel_rewrite(&cut->job, fd, output, &rules));
-	if (!cut->job.counts.samples)
-		return reel_error_create(REEL_ERROR_NOT_FOUND, "%s: no samples match the selection",
-					 reel_reader_name(cut->job.capture->reader));
-	return NULL;
+	return cut->job.counts.samples
+		       ? NULL
+		       : reel_error_create(REEL_ERROR_NOT_FOUND,
+					   "%s: no samples match the selection",
+					   reel_reader_name(cut->job.capture->reader));
 }
 
 static void cut_free(struct cut *cut)
@@ -139,7 +130,15 @@ struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *ou
 {
 	_cleanup_cut_ struct cut cut = { 0 };
 	const struct reel_filter *lists = &cut.filter.lists;
-	struct reel_output_file file;
+	struct reel_rewrite_rules rules = {
+		.writer.encoding = REEL_DENSE,
+		.keep = keep,
+		.record = choose,
+		.wants = wants,
+		.prepare = add_needs,
+		.finish = check_any,
+		.context = &cut,
+	};
 
 	TRY(reel_rewrite_begin(capture, options, &cut.job));
 	TRY(reel_sample_filter_copy(cut.job.options.filter, capture->info.first_sample_time,
@@ -149,9 +148,7 @@ struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *ou
 					 "shards select traces; cut by time instead");
 	TRY(reel_needs_create(capture, lists->from ? cut.filter.from : 0, cut.filter.to,
 			      &cut.needs));
-	TRY(reel_output_file_open(output, REEL_PLACE_PRIVATE, reel_reader_fd(capture->reader),
-				  &file));
-	TRY(reel_output_file_close(&file, write_cut(&cut, file.fd, output)));
-	reel_rewrite_end(&cut.job, counts);
-	return NULL;
+	rules.from = cut.filter.from;
+	rules.to = cut.filter.to;
+	return reel_rewrite_to(&cut.job, output, &rules, counts);
 }

@@ -8,47 +8,15 @@ struct pack {
 	struct reel_images images;
 };
 
-/* Drops images that new ones replace and, with no_symbols, names from JITs. */
+/* Drops, with no_symbols, names from JITs. */
 static enum reel_rewrite_record choose(void *context, struct reel_record *record)
 {
 	const struct pack *pack = context;
 
-	if (pack->images.options.no_names &&
-	    (record->id == REEL_RECORD_JIT_SYMBOL || record->id == REEL_RECORD_JIT_LINE))
-		return REEL_REWRITE_DROP;
-	return reel_images_replace(&pack->images, record) ? REEL_REWRITE_DROP : REEL_REWRITE_COPY;
-}
-
-static struct reel_error *append_images(void *context, struct reel_writer *writer,
-					uint64_t *n_records_ret)
-{
-	const struct pack *pack = context;
-
-	return reel_images_append(&pack->images, writer, n_records_ret);
-}
-
-static struct reel_error *write_packed(void *context, int fd, const char *output,
-				       struct reel_cipher **cipher_ret)
-{
-	struct pack *pack = context;
-	const struct reel_rewrite_rules rules = {
-		.writer.encoding = REEL_DENSE,
-		.record = choose,
-		.append = append_images,
-		.context = pack,
-		.cipher_ret = cipher_ret,
-	};
-
-	TRY(reel_images_note_all(&pack->images));
-	TRY(reel_images_make(&pack->images));
-	return reel_rewrite(&pack->job, fd, output, &rules);
-}
-
-static struct reel_error *prove(void *context, struct reel_capture *written)
-{
-	const struct pack *pack = context;
-
-	return reel_images_prove(&pack->images, written);
+	return pack->images.options.no_names && (record->id == REEL_RECORD_JIT_SYMBOL ||
+						 record->id == REEL_RECORD_JIT_LINE)
+		       ? REEL_REWRITE_DROP
+		       : REEL_REWRITE_COPY;
 }
 
 static void pack_free(struct pack *pack)
@@ -63,7 +31,12 @@ struct reel_error *reel_capture_pack(struct reel_capture *capture, const char *o
 				     struct reel_rewrite_counts *counts)
 {
 	_cleanup_pack_ struct pack pack = { 0 };
-	struct reel_proof proof = { .write = write_packed, .context = &pack };
+	struct reel_rewrite_rules rules = {
+		.writer.encoding = REEL_DENSE,
+		.record = choose,
+		.images = &pack.images,
+		.context = &pack,
+	};
 
 	TRY(reel_rewrite_begin(capture, options, &pack.job));
 	if (pack.job.options.values && capture->info.scrubbed)
@@ -76,9 +49,6 @@ struct reel_error *reel_capture_pack(struct reel_capture *capture, const char *o
 					    .options.no_names = pack.job.options.no_symbols,
 					    .options.values = pack.job.options.values };
 	TRY(reel_images_create(&pack.images));
-	proof.options = reel_images_alone(capture);
-	proof.prove = pack.job.options.no_check ? NULL : prove;
-	TRY(reel_proof_write(capture, output, &proof));
-	reel_rewrite_end(&pack.job, counts);
-	return NULL;
+	rules.no_check = pack.job.options.no_check;
+	return reel_rewrite_to(&pack.job, output, &rules, counts);
 }

@@ -4,7 +4,6 @@
 
 #include "base/id_table.h"
 #include "base/text.h"
-#include "replay/rewrite/proof.h"
 #include "replay/rewrite/rewrite.h"
 
 struct repair {
@@ -20,7 +19,7 @@ struct repair {
 
 /* ---- problems -------------------------------------------------------------------------------- */
 
-static void note_finding(void *context, const struct reel_finding *finding)
+static void record_finding(void *context, const struct reel_finding *finding)
 {
 	struct repair *repair = context;
 
@@ -29,7 +28,7 @@ static void note_finding(void *context, const struct reel_finding *finding)
 		repair->job.options.found(repair->job.options.context, finding);
 }
 
-static void note_bad_image(void *context, uint64_t module)
+static void record_bad_image(void *context, uint64_t module)
 {
 	struct repair *repair = context;
 
@@ -40,8 +39,8 @@ static void note_bad_image(void *context, uint64_t module)
 
 static struct reel_error *examine(struct repair *repair)
 {
-	const REEL_SIZED(reel_verify_options, options, .found = note_finding,
-			 .bad_image = note_bad_image, .context = repair);
+	const REEL_SIZED(reel_verify_options, options, .found = record_finding,
+			 .bad_image = record_bad_image, .context = repair);
 	REEL_SIZED(reel_verify_counts, counts);
 	const char *name = reel_reader_name(repair->job.capture->reader);
 
@@ -85,7 +84,7 @@ static bool are_same(const struct reel_block_header *a, const struct reel_block_
 }
 
 /* Skips a duplicate block, with an identical header. */
-static bool take_block(void *context, const struct reel_block *block)
+static bool is_new_block(void *context, const struct reel_block *block)
 {
 	struct repair *repair = context;
 	const struct reel_block_header *header = &block->header;
@@ -156,21 +155,10 @@ static struct reel_error *end(void *context, struct reel_writer *writer, struct 
 	return NULL;
 }
 
-static struct reel_error *write_repaired(void *context, int fd, const char *output,
-					 struct reel_cipher **cipher_ret)
+static struct reel_error *check_memory(void *context)
 {
-	struct repair *repair = context;
-	const struct reel_rewrite_rules rules = {
-		.writer.encoding = REEL_DENSE,
-		.block = take_block,
-		.sample = number_sample,
-		.record = choose,
-		.end = end,
-		.context = repair,
-		.cipher_ret = cipher_ret,
-	};
+	const struct repair *repair = context;
 
-	TRY(reel_rewrite(&repair->job, fd, output, &rules));
 	return repair->is_short_of_memory ? reel_error_no_memory() : NULL;
 }
 
@@ -220,16 +208,18 @@ struct reel_error *reel_capture_repair(struct reel_capture *capture, const char 
 				       struct reel_rewrite_counts *counts)
 {
 	_cleanup_repair_ struct repair repair = { 0 };
-	const struct reel_proof proof = {
-		.write = write_repaired,
+	const struct reel_rewrite_rules rules = {
+		.writer.encoding = REEL_DENSE,
+		.block = is_new_block,
+		.sample = number_sample,
+		.record = choose,
+		.end = end,
+		.finish = check_memory,
 		.prove = prove,
-		.options = capture->options,
 		.context = &repair,
 	};
 
 	TRY(reel_rewrite_begin(capture, options, &repair.job));
 	TRY(examine(&repair));
-	TRY(reel_proof_write(capture, output, &proof));
-	reel_rewrite_end(&repair.job, counts);
-	return NULL;
+	return reel_rewrite_to(&repair.job, output, &rules, counts);
 }

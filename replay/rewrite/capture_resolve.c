@@ -144,8 +144,7 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 	uint64_t id;
 
 	TRY(reel_sample_unwind(resolve->unwinder, sample, space, &frames, &stop));
-	reel_images_note(&resolve->images, reel_sample_unwinder_code_map(resolve->unwinder),
-			 frames);
+	reel_images_use(&resolve->images, reel_sample_unwinder_code_map(resolve->unwinder), frames);
 	if (frames->n > REEL_CHAIN_MAX)
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "sample %llu has too many frames for a chain; use "
@@ -181,8 +180,7 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 /* Drops code and unwind information of JITs: traces no longer need them. */
 static enum reel_rewrite_record drop_record(void *context, struct reel_record *record)
 {
-	const struct resolve *resolve = context;
-
+	(void)context;
 	switch (record->id) {
 	case REEL_RECORD_CODE:
 	case REEL_RECORD_CODE_END:
@@ -190,17 +188,15 @@ static enum reel_rewrite_record drop_record(void *context, struct reel_record *r
 	case REEL_RECORD_TRACE_STEPS:
 		return REEL_REWRITE_DROP;
 	default:
-		return reel_images_replace(&resolve->images, record) ? REEL_REWRITE_DROP
-								     : REEL_REWRITE_COPY;
+		return REEL_REWRITE_COPY;
 	}
 }
 
-static struct reel_error *append_records(void *context, struct reel_writer *writer,
-					 uint64_t *n_records_ret)
+static struct reel_error *append_steps(void *context, struct reel_writer *writer,
+				       uint64_t *n_records_ret)
 {
-	struct resolve *resolve = context;
+	const struct resolve *resolve = context;
 
-	TRY(reel_images_make(&resolve->images));
 	for (size_t i = 0; i < resolve->n; i++) {
 		const struct steps *steps = resolve->all[i];
 		const struct reel_record record = {
@@ -213,34 +209,10 @@ static struct reel_error *append_records(void *context, struct reel_writer *writ
 		TRY(reel_writer_record(writer, &record));
 		++*n_records_ret;
 	}
-	return reel_images_append(&resolve->images, writer, n_records_ret);
+	return NULL;
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
-
-static struct reel_error *write_resolved(void *context, int fd, const char *output,
-					 struct reel_cipher **cipher_ret)
-{
-	struct resolve *resolve = context;
-	const struct reel_rewrite_rules rules = {
-		.writer.encoding = REEL_DENSE,
-		.drop_unknown = true,
-		.sample = resolve_sample,
-		.record = drop_record,
-		.append = append_records,
-		.context = resolve,
-		.cipher_ret = cipher_ret,
-	};
-
-	return reel_rewrite(&resolve->job, fd, output, &rules);
-}
-
-static struct reel_error *prove(void *context, struct reel_capture *written)
-{
-	const struct resolve *resolve = context;
-
-	return reel_images_prove(&resolve->images, written);
-}
 
 static void resolve_free(struct resolve *resolve)
 {
@@ -262,7 +234,15 @@ struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char
 					struct reel_rewrite_counts *counts)
 {
 	_cleanup_resolve_ struct resolve resolve = { 0 };
-	struct reel_proof proof = { .write = write_resolved, .context = &resolve };
+	struct reel_rewrite_rules rules = {
+		.writer.encoding = REEL_DENSE,
+		.drop_unknown = true,
+		.sample = resolve_sample,
+		.record = drop_record,
+		.append = append_steps,
+		.images = &resolve.images,
+		.context = &resolve,
+	};
 
 	TRY(reel_rewrite_begin(capture, options, &resolve.job));
 	resolve.images = (struct reel_images){
@@ -272,9 +252,6 @@ struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char
 	TRY(reel_images_create(&resolve.images));
 	TRY(reel_sample_unwinder_create(capture, &resolve.unwinder));
 	TRY(reel_capture_scrubber_create(capture, &resolve.scrubber));
-	proof.options = reel_images_alone(capture);
-	proof.prove = resolve.job.options.no_check ? NULL : prove;
-	TRY(reel_proof_write(capture, output, &proof));
-	reel_rewrite_end(&resolve.job, counts);
-	return NULL;
+	rules.no_check = resolve.job.options.no_check;
+	return reel_rewrite_to(&resolve.job, output, &rules, counts);
 }

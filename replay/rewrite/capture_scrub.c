@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a capture without the recorded programs' data. */
-#include "base/output_file.h"
 #include "replay/rewrite/rewrite.h"
 #include "replay/traces/kept_values.h"
 
@@ -70,11 +69,13 @@ static enum reel_rewrite_record scrub_record(void *context, struct reel_record *
 	return REEL_REWRITE_CHANGED;
 }
 
-static struct reel_error *want_values(struct scrub *scrub)
+static struct reel_error *prepare(void *context)
 {
+	struct scrub *scrub = context;
 	const struct reel_rewrite_options *options = &scrub->job.options;
 	const REEL_SIZED(reel_filter, filter, .values = options->keep, .n_values = options->n_keep);
 
+	TRY(reel_capture_scrubber_create(scrub->job.capture, &scrub->scrubber));
 	for (size_t i = 0; i < options->n_keep; i++) {
 		const struct reel_value_request *value = &options->keep[i];
 
@@ -88,10 +89,12 @@ static struct reel_error *want_values(struct scrub *scrub)
 }
 
 /* A misspelt name must not end in a capture without its values. */
-static struct reel_error *check_kept(const struct scrub *scrub)
+static struct reel_error *check_kept(void *context)
 {
+	struct scrub *scrub = context;
 	const struct reel_rewrite_options *options = &scrub->job.options;
 
+	scrub->job.counts.values_left_out = scrub->kept.left_out;
 	for (size_t i = 0; i < options->n_keep; i++) {
 		if (!scrub->kept.counts || !scrub->kept.counts[i])
 			return reel_error_create(
@@ -99,24 +102,6 @@ static struct reel_error *check_kept(const struct scrub *scrub)
 				options->keep[i].function, options->keep[i].expression);
 	}
 	return NULL;
-}
-
-static struct reel_error *write_scrubbed(struct scrub *scrub, int fd, const char *output)
-{
-	const struct reel_rewrite_rules rules = {
-		.writer.encoding = REEL_DENSE,
-		/* Unknown records may contain anything. */
-		.drop_unknown = true,
-		.sample = scrub_sample,
-		.record = scrub_record,
-		.context = scrub,
-	};
-
-	TRY(reel_capture_scrubber_create(scrub->job.capture, &scrub->scrubber));
-	TRY(want_values(scrub));
-	TRY(reel_rewrite(&scrub->job, fd, output, &rules));
-	scrub->job.counts.values_left_out = scrub->kept.left_out;
-	return check_kept(scrub);
 }
 
 static void scrub_free(struct scrub *scrub)
@@ -133,12 +118,17 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 				      struct reel_rewrite_counts *counts)
 {
 	_cleanup_scrub_ struct scrub scrub = { 0 };
-	struct reel_output_file file;
+	const struct reel_rewrite_rules rules = {
+		.writer.encoding = REEL_DENSE,
+		/* Unknown records may contain anything. */
+		.drop_unknown = true,
+		.sample = scrub_sample,
+		.record = scrub_record,
+		.prepare = prepare,
+		.finish = check_kept,
+		.context = &scrub,
+	};
 
 	TRY(reel_rewrite_begin(capture, options, &scrub.job));
-	TRY(reel_output_file_open(output, REEL_PLACE_PRIVATE, reel_reader_fd(capture->reader),
-				  &file));
-	TRY(reel_output_file_close(&file, write_scrubbed(&scrub, file.fd, output)));
-	reel_rewrite_end(&scrub.job, counts);
-	return NULL;
+	return reel_rewrite_to(&scrub.job, output, &rules, counts);
 }

@@ -5,7 +5,6 @@
 
 #include "base/array.h"
 #include "replay/rewrite/images.h"
-#include "replay/rewrite/proof.h"
 #include "replay/rewrite/rewrite.h"
 #include "replay/rewrite/sample_walk.h"
 
@@ -62,29 +61,28 @@ static struct reel_error *path_set(struct path *path, const struct reel_unwind_f
 	TRY(path_reserve(path, frames->n));
 	path->n = frames->n;
 	path->stop = stop;
-	for (size_t i = 0; i < frames->n; i++) {
-		path->addresses[i] = frames->addresses[i];
-		path->lookups[i] = frames->lookups[i];
-		path->steps[i] = frames->steps[i];
-	}
+	if (!path->n)
+		return NULL;
+	memcpy(path->addresses, frames->addresses, path->n * sizeof(*path->addresses));
+	memcpy(path->lookups, frames->lookups, path->n * sizeof(*path->lookups));
+	memcpy(path->steps, frames->steps, path->n);
 	return NULL;
 }
 
 static bool path_is(const struct path *path, const struct reel_unwind_frames *frames,
 		    enum reel_stop stop)
 {
-	if (path->n != frames->n || path->stop != stop)
-		return false;
-	for (size_t i = 0; i < path->n; i++)
-		if (path->addresses[i] != frames->addresses[i] ||
-		    path->lookups[i] != frames->lookups[i] || path->steps[i] != frames->steps[i])
-			return false;
-	return true;
+	size_t n = path->n;
+
+	return n == frames->n && path->stop == stop &&
+	       (!n || (!memcmp(path->addresses, frames->addresses, n * sizeof(*path->addresses)) &&
+		       !memcmp(path->lookups, frames->lookups, n * sizeof(*path->lookups)) &&
+		       !memcmp(path->steps, frames->steps, n)));
 }
 
 /* ---- bytes read ------------------------------------------------------------------ */
 
-static void note_read(void *context, size_t region, uint64_t offset, unsigned size)
+static void record_read(void *context, size_t region, uint64_t offset, unsigned size)
 {
 	struct shrink *shrink = context;
 
@@ -92,7 +90,7 @@ static void note_read(void *context, size_t region, uint64_t offset, unsigned si
 }
 
 /* Marks all of the sample as unread. */
-static struct reel_error *forget_reads(struct shrink *shrink, const struct reel_sample *sample)
+static struct reel_error *clear_reads(struct shrink *shrink, const struct reel_sample *sample)
 {
 	size_t size = 0;
 
@@ -207,8 +205,8 @@ static struct reel_error *shrink_sample(void *context, struct reel_rewrite_sampl
 
 	if (!sample->layout)
 		return scrub_chain(shrink, rewritten, space);
-	TRY(forget_reads(shrink, sample));
-	reel_sample_unwinder_tell(shrink->unwinder, note_read, shrink);
+	TRY(clear_reads(shrink, sample));
+	reel_sample_unwinder_tell(shrink->unwinder, record_read, shrink);
 	error = reel_sample_unwind(shrink->unwinder, sample, space, &frames, &stop);
 	reel_sample_unwinder_tell(shrink->unwinder, NULL, NULL);
 	if (error)
@@ -276,71 +274,7 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 	return compare_walks(shrink, &from, &to);
 }
 
-/* Using images only, and comparing names and lines as well. */
-static struct reel_error *prove_archive(void *context, struct reel_capture *written)
-{
-	const struct shrink *shrink = context;
-
-	return reel_images_prove(&shrink->images, written);
-}
-
 /* ---- files ----------------------------------------------------------------------- */
-
-static enum reel_rewrite_record choose(void *context, struct reel_record *record)
-{
-	const struct shrink *shrink = context;
-
-	return reel_images_replace(&shrink->images, record) ? REEL_REWRITE_DROP : REEL_REWRITE_COPY;
-}
-
-static struct reel_error *append_images(void *context, struct reel_writer *writer,
-					uint64_t *n_records_ret)
-{
-	const struct shrink *shrink = context;
-
-	return reel_images_append(&shrink->images, writer, n_records_ret);
-}
-
-static struct reel_error *write_shrunk(void *context, int fd, const char *output,
-				       struct reel_cipher **cipher_ret)
-{
-	struct shrink *shrink = context;
-	bool is_archive = shrink->job.options.archive;
-	const struct reel_rewrite_rules rules = {
-		.writer = { .level = is_archive ? LEVEL_ARCHIVE : LEVEL,
-			    .block_expanded = BLOCK_EXPANDED,
-			    .encoding = REEL_DENSE },
-		.sample = shrink_sample,
-		.record = is_archive ? choose : NULL,
-		.append = is_archive ? append_images : NULL,
-		.context = shrink,
-		.cipher_ret = cipher_ret,
-	};
-
-	if (is_archive) {
-		TRY(reel_images_note_all(&shrink->images));
-		TRY(reel_images_make(&shrink->images));
-	}
-	return reel_rewrite(&shrink->job, fd, output, &rules);
-}
-
-static struct reel_error *shrink_to_output(struct shrink *shrink, const char *output)
-{
-	const bool is_archive = shrink->job.options.archive;
-	const struct reel_proof proof = {
-		.write = write_shrunk,
-		.prove = is_archive ? prove_archive : prove,
-		.options = is_archive ? reel_images_alone(shrink->job.capture)
-				      : shrink->job.capture->options,
-		.context = shrink,
-	};
-
-	if (is_archive)
-		TRY(reel_images_create(&shrink->images));
-	TRY(reel_sample_unwinder_create(shrink->job.capture, &shrink->unwinder));
-	TRY(reel_capture_scrubber_create(shrink->job.capture, &shrink->scrubber));
-	return reel_proof_write(shrink->job.capture, output, &proof);
-}
 
 static void shrink_free(struct shrink *shrink)
 {
@@ -357,11 +291,25 @@ struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char 
 				       const struct reel_rewrite_options *options,
 				       struct reel_rewrite_counts *counts)
 {
-	_cleanup_shrink_ struct shrink shrink = { 0 };
+	_cleanup_shrink_ struct shrink shrink = { .images.job = &shrink.job };
+	struct reel_rewrite_rules rules = {
+		.writer = { .level = LEVEL,
+			    .block_expanded = BLOCK_EXPANDED,
+			    .encoding = REEL_DENSE },
+		.sample = shrink_sample,
+		.prove = prove,
+		.context = &shrink,
+	};
 
 	TRY(reel_rewrite_begin(capture, options, &shrink.job));
-	shrink.images.job = &shrink.job;
-	TRY(shrink_to_output(&shrink, output));
-	reel_rewrite_end(&shrink.job, counts);
-	return NULL;
+	if (shrink.job.options.archive) {
+		rules.writer.level = LEVEL_ARCHIVE;
+		rules.images = &shrink.images;
+		/* Using images only, and comparing names and lines as well. */
+		rules.prove = NULL;
+		TRY(reel_images_create(&shrink.images));
+	}
+	TRY(reel_sample_unwinder_create(capture, &shrink.unwinder));
+	TRY(reel_capture_scrubber_create(capture, &shrink.scrubber));
+	return reel_rewrite_to(&shrink.job, output, &rules, counts);
 }

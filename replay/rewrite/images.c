@@ -10,7 +10,7 @@
 #define IMAGES_SIZE_MAX (64u << 20)
 
 /* For reel_modules_visit. */
-static void take_id(void *context, const struct reel_module *module)
+static void set_id(void *context, const struct reel_module *module)
 {
 	struct reel_images *images = context;
 
@@ -24,7 +24,7 @@ struct reel_error *reel_images_create(struct reel_images *ret)
 	ret->all = calloc(ret->n + 1, sizeof(*ret->all));
 	if (!ret->all)
 		return reel_error_no_memory();
-	reel_modules_visit(ret->job->capture->modules, take_id, ret);
+	reel_modules_visit(ret->job->capture->modules, set_id, ret);
 	return reel_modules_expect_images(ret->job->capture->modules, !ret->options.names_alone);
 }
 
@@ -37,8 +37,8 @@ void reel_images_free(struct reel_images *images)
 	free(images->all);
 }
 
-void reel_images_note(struct reel_images *images, struct reel_code_map *map,
-		      const struct reel_unwind_frames *frames)
+void reel_images_use(struct reel_images *images, struct reel_code_map *map,
+		     const struct reel_unwind_frames *frames)
 {
 	for (size_t i = 0; i < frames->n; i++) {
 		const struct reel_code_range *range;
@@ -54,18 +54,18 @@ void reel_images_note(struct reel_images *images, struct reel_code_map *map,
 	}
 }
 
-static struct reel_error *note_sample(struct reel_images *images, struct reel_sample_walk *walk,
-				      const struct reel_sample *sample)
+static struct reel_error *use_sample(struct reel_images *images, struct reel_sample_walk *walk,
+				     const struct reel_sample *sample)
 {
 	const struct reel_unwind_frames *frames;
 	enum reel_stop stop;
 
 	TRY(reel_sample_walk_unwind(walk, sample, &frames, &stop));
-	reel_images_note(images, reel_sample_unwinder_code_map(walk->unwinder), frames);
+	reel_images_use(images, reel_sample_unwinder_code_map(walk->unwinder), frames);
 	return NULL;
 }
 
-struct reel_error *reel_images_note_all(struct reel_images *images)
+static struct reel_error *use_all(struct reel_images *images)
 {
 	_cleanup_sample_walk_ struct reel_sample_walk walk = { 0 };
 	struct reel_block_item item;
@@ -76,7 +76,7 @@ struct reel_error *reel_images_note_all(struct reel_images *images)
 		TRY(reel_sample_walk_next(&walk, &item, &found));
 		if (!found)
 			return NULL;
-		TRY(note_sample(images, &walk, &item.sample));
+		TRY(use_sample(images, &walk, &item.sample));
 	}
 }
 
@@ -149,7 +149,7 @@ static void visit(void *context, const struct reel_module *module)
 		images->job->counts.images_missing++;
 }
 
-struct reel_error *reel_images_make(struct reel_images *images)
+static struct reel_error *make_all(struct reel_images *images)
 {
 	for (size_t i = 0; i < images->n; i++) {
 		if (images->all[i].addresses.failed)
@@ -157,6 +157,14 @@ struct reel_error *reel_images_make(struct reel_images *images)
 	}
 	reel_modules_visit(images->job->capture->modules, visit, images);
 	return images->error;
+}
+
+struct reel_error *reel_images_prepare(struct reel_images *images)
+{
+	if (images->options.names_alone)
+		return NULL;
+	TRY(use_all(images));
+	return make_all(images);
 }
 
 /* ---- records ------------------------------------------------------------------------------- */
@@ -194,9 +202,11 @@ static struct reel_error *append_image(const struct reel_image_of_module *of,
 	return NULL;
 }
 
-struct reel_error *reel_images_append(const struct reel_images *images, struct reel_writer *writer,
+struct reel_error *reel_images_append(struct reel_images *images, struct reel_writer *writer,
 				      uint64_t *n_records_ret)
 {
+	if (images->options.names_alone)
+		TRY(make_all(images));
 	for (size_t i = 0; i < images->n; i++)
 		TRY(append_image(&images->all[i], writer, n_records_ret));
 	return NULL;

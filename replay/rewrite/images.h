@@ -55,17 +55,16 @@ struct reel_images {
  * if this fails. */
 struct reel_error *reel_images_create(struct reel_images *ret) REEL_MUST_CHECK;
 void reel_images_free(struct reel_images *images);
-/* Notes the addresses of a trace; `map` is for the sample's space. */
-void reel_images_note(struct reel_images *images, struct reel_code_map *map,
-		      const struct reel_unwind_frames *frames);
-/* Unwinds all samples and notes their traces. */
-struct reel_error *reel_images_note_all(struct reel_images *images) REEL_MUST_CHECK;
-/* Call after the last trace. */
-struct reel_error *reel_images_make(struct reel_images *images) REEL_MUST_CHECK;
+/* Adds the addresses of a trace; `map` is for the sample's space. */
+void reel_images_use(struct reel_images *images, struct reel_code_map *map,
+		     const struct reel_unwind_frames *frames);
+/* Unless `names_alone`: makes the images of all samples' traces. */
+struct reel_error *reel_images_prepare(struct reel_images *images) REEL_MUST_CHECK;
 /* Whether the record is an old image of a module's file that must not be copied, because a new one
  * replaces it or because it has more than names. */
 bool reel_images_replace(const struct reel_images *images, const struct reel_record *record);
-struct reel_error *reel_images_append(const struct reel_images *images, struct reel_writer *writer,
+/* After the last trace: writes the images, which with `names_alone` are made now. */
+struct reel_error *reel_images_append(struct reel_images *images, struct reel_writer *writer,
 				      uint64_t *n_records_ret) REEL_MUST_CHECK;
 
 /* Options to open the new capture with its images as the only module files. */

@@ -1,76 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/files.h"
-#include "base/output_file.h"
 #include "replay/rewrite/proof.h"
-
-/* Opens the capture written to `fd`; takes ownership of its key, which may be NULL. */
-static struct reel_error *open_written(const struct reel_proof *proof, int fd,
-				       struct reel_cipher *cipher, struct reel_capture **ret)
-{
-	const struct reel_reader_options reading = { .cipher = cipher };
-	struct reel_capture_options options = proof->options;
-	struct reel_reader *reader;
-	struct reel_error *error;
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-
-	if (copy < 0) {
-		error = reel_error_os(errno, "reading the new capture");
-		reel_cipher_destroy(cipher);
-		return error;
-	}
-	options.progress = NULL;
-	TRY(reel_reader_open_fd(copy, "the new capture", &reading, &reader));
-	return reel_capture_open_reader(reader, &options, ret);
-}
-
-static struct reel_error *write_and_prove(const struct reel_proof *proof, int fd,
-					  const char *output)
-{
-	struct reel_cipher *cipher = NULL;
-	struct reel_capture *written;
-	struct reel_error *error = proof->write(proof->context, fd, output, &cipher);
-
-	if (error || !proof->prove) {
-		reel_cipher_destroy(cipher);
-		return error;
-	}
-	TRY(open_written(proof, fd, cipher, &written));
-	error = proof->prove(proof->context, written);
-	reel_capture_close(written);
-	return error;
-}
-
-/* Output to a pipe is final, so it is written only after the proof. */
-static struct reel_error *write_to(const struct reel_proof *proof,
-				   const struct reel_output_file *file, const char *output)
-{
-	_cleanup_fd_ int spool = -1;
-	int errnum;
-
-	if (file->is_new || !proof->prove)
-		return write_and_prove(proof, file->fd, output);
-	TRY(reel_temporary_file(&spool));
-	TRY(write_and_prove(proof, spool, output));
-	errnum = reel_copy_all(spool, file->fd);
-	return errnum ? reel_error_os(errnum, "writing %s", output) : NULL;
-}
-
-struct reel_error *reel_proof_write(const struct reel_capture *capture, const char *output,
-				    const struct reel_proof *proof)
-{
-	struct reel_output_file file;
-
-	TRY(reel_output_file_open(output, REEL_PLACE_PRIVATE, reel_reader_fd(capture->reader),
-				  &file));
-	return reel_output_file_close(&file, write_to(proof, &file, output));
-}
-
-/* ---- the same traces ------------------------------------------------------------------------ */
 
 /* Frames are interned, so most pairs repeat. */
 #define KNOWN_BITS 12

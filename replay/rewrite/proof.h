@@ -1,30 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes a new capture that appears only after it was read back and verified. */
+/* Compares the traces of a capture with those of a new one that was made of it. */
 #ifndef REPLAY_REWRITE_PROOF_H
 #define REPLAY_REWRITE_PROOF_H
 
-#include "format/cipher.h"
 #include "replay/capture/capture.h"
-
-struct reel_proof {
-	/*
-	 * Writes the capture.  *cipher_ret gets its key (struct reel_rewrite_options): the writer
-	 * need not be a recipient but has to read the capture once.
-	 */
-	struct reel_error *(*write)(void *context, int fd, const char *name,
-				    struct reel_cipher **cipher_ret);
-	/* Returns MISMATCH if the capture is wrong.  NULL: do not check. */
-	struct reel_error *(*prove)(void *context, struct reel_capture *written);
-	/* To open the written capture. */
-	struct reel_capture_options options;
-	void *context;
-};
-
-/* `output` is a capture made from `capture`, as in reel_capture_shrink. */
-struct reel_error *reel_proof_write(const struct reel_capture *capture, const char *output,
-				    const struct reel_proof *proof) REEL_MUST_CHECK;
-
-/* ---- the same traces ------------------------------------------------------------------------ */
 
 struct reel_same_traces {
 	/* Also compare functions, inlined calls and lines. */

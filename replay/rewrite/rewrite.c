@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/files.h"
+#include "base/output_file.h"
 #include "base/sized.h"
+#include "format/cipher.h"
+#include "replay/rewrite/images.h"
 #include "replay/rewrite/rewrite.h"
 
 #define NS_PER_S 1000000000u
@@ -105,7 +111,9 @@ static struct reel_error *write_record(struct rewrite *rewrite, uint16_t block_t
 
 	if (rewrite->rules->record)
 		what = rewrite->rules->record(rewrite->rules->context, &item->record);
-	if (what == REEL_REWRITE_DROP) {
+	if (what == REEL_REWRITE_DROP ||
+	    (rewrite->rules->images &&
+	     reel_images_replace(rewrite->rules->images, &item->record))) {
 		rewrite->n_side_dropped++;
 		return NULL;
 	}
@@ -291,11 +299,6 @@ void reel_rewrite_free(struct reel_rewrite_job *job)
 	reel_public_keys_free(&job->recipients);
 }
 
-void reel_rewrite_end(const struct reel_rewrite_job *job, struct reel_rewrite_counts *counts)
-{
-	reel_sized_give(counts, sizeof(job->counts), &job->counts);
-}
-
 static struct reel_sample_target target_of(const struct reel_capture *capture)
 {
 	struct reel_sample_target target = { .word_bits = capture->word_bits,
@@ -332,6 +335,10 @@ struct reel_error *reel_rewrite(struct reel_rewrite_job *job, int fd, const char
 	rewrite->rules = rules;
 	writer.target = target_of(job->capture);
 	writer.recipients = &job->recipients;
+	if (rules->prepare)
+		TRY(rules->prepare(rules->context));
+	if (rules->images)
+		TRY(reel_images_prepare(rules->images));
 	TRY(reel_capture_check_covers(job->capture, rules->from,
 				      rules->to ? rules->to : UINT64_MAX));
 	TRY(reel_block_reader_create(job->capture->reader, &rewrite->block_reader));
@@ -343,12 +350,91 @@ struct reel_error *reel_rewrite(struct reel_rewrite_job *job, int fd, const char
 	TRY(rewrite_blocks(rewrite));
 	if (rules->append)
 		TRY(rules->append(rules->context, rewrite->writer, &rewrite->n_side_added));
+	if (rules->images)
+		TRY(reel_images_append(rules->images, rewrite->writer, &rewrite->n_side_added));
 	TRY(write_end(rewrite));
 	TRY(reel_writer_finish(rewrite->writer));
 	written = reel_writer_counts(rewrite->writer);
 	job->counts.bytes_read = job->capture->info.file_size;
 	job->counts.bytes_written = written.file_bytes;
 	job->counts.stack_bytes = written.stack_bytes;
+	return rules->finish ? rules->finish(rules->context) : NULL;
+}
+
+/* ---- files -------------------------------------------------------------------- */
+
+/* Opens the capture written to `fd`; takes ownership of its key, which may be NULL. */
+static struct reel_error *open_written(const struct reel_rewrite_job *job,
+				       const struct reel_rewrite_rules *rules, int fd,
+				       struct reel_cipher *cipher, struct reel_capture **ret)
+{
+	const struct reel_reader_options reading = { .cipher = cipher };
+	struct reel_capture_options options =
+		rules->images ? reel_images_alone(job->capture) : job->capture->options;
+	struct reel_reader *reader;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0) {
+		struct reel_error *error = reel_error_os(errno, "reading the new capture");
+
+		reel_cipher_destroy(cipher);
+		return error;
+	}
+	options.progress = NULL;
+	TRY(reel_reader_open_fd(copy, "the new capture", &reading, &reader));
+	return reel_capture_open_reader(reader, &options, ret);
+}
+
+static struct reel_error *write_and_prove(struct reel_rewrite_job *job,
+					  const struct reel_rewrite_rules *given, int fd,
+					  const char *output)
+{
+	struct reel_rewrite_rules rules = *given;
+	struct reel_cipher *cipher = NULL;
+	struct reel_capture *written;
+	struct reel_error *error;
+
+	rules.cipher_ret = &cipher;
+	error = reel_rewrite(job, fd, output, &rules);
+	if (error) {
+		reel_cipher_destroy(cipher);
+		return error;
+	}
+	TRY(open_written(job, &rules, fd, cipher, &written));
+	error = rules.prove ? rules.prove(rules.context, written)
+			    : reel_images_prove(rules.images, written);
+	reel_capture_close(written);
+	return error;
+}
+
+/* Output to a pipe is final, so it is written only after the proof. */
+static struct reel_error *write_to(struct reel_rewrite_job *job,
+				   const struct reel_rewrite_rules *rules,
+				   const struct reel_output_file *file, const char *output)
+{
+	_cleanup_fd_ int spool = -1;
+	int errnum;
+
+	if (rules->no_check || (!rules->prove && !rules->images))
+		return reel_rewrite(job, file->fd, output, rules);
+	if (file->is_new)
+		return write_and_prove(job, rules, file->fd, output);
+	TRY(reel_temporary_file(&spool));
+	TRY(write_and_prove(job, rules, spool, output));
+	errnum = reel_copy_all(spool, file->fd);
+	return errnum ? reel_error_os(errnum, "writing %s", output) : NULL;
+}
+
+struct reel_error *reel_rewrite_to(struct reel_rewrite_job *job, const char *output,
+				   const struct reel_rewrite_rules *rules,
+				   struct reel_rewrite_counts *counts)
+{
+	struct reel_output_file file;
+
+	TRY(reel_output_file_open(output, REEL_PLACE_PRIVATE, reel_reader_fd(job->capture->reader),
+				  &file));
+	TRY(reel_output_file_close(&file, write_to(job, rules, &file, output)));
+	reel_sized_give(counts, sizeof(job->counts), &job->counts);
 	return NULL;
 }
 

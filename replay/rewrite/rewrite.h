@@ -26,6 +26,8 @@ enum reel_rewrite_record {
 	REEL_REWRITE_DROP,
 };
 
+struct reel_images;
+
 /* A call of one of the functions that make a capture from a capture. */
 struct reel_rewrite_job {
 	struct reel_capture *capture;
@@ -63,9 +65,21 @@ struct reel_rewrite_rules {
 	 * and stays missing if there was none. */
 	struct reel_error *(*end)(void *context, struct reel_writer *writer,
 				  struct reel_record *ret);
+	/* Called before everything is written, and after it; an error discards the file.  NULL: not
+	 * needed. */
+	struct reel_error *(*prepare)(void *context);
+	struct reel_error *(*finish)(void *context);
+	/* Modules' images for the new capture, which replace its old ones; they are made of all
+	 * samples before the first one is written, or, with names_alone, after the last one.  NULL:
+	 * none. */
+	struct reel_images *images;
+	/* Returns MISMATCH if the new capture, which was read back, is wrong.  NULL: compares the
+	 * traces if there are images, using only these. */
+	struct reel_error *(*prove)(void *context, struct reel_capture *written);
+	bool no_check; /* do not read it back */
 	void *context;
-	/* Gets the key of the new file to read it back, NULL if it is not encrypted.  The member is
-	 * NULL if the file is not read back. */
+	/* Gets the key of the new file to read it back, NULL if it is not encrypted: the writer
+	 * need not be a recipient.  NULL: not needed. */
 	struct reel_cipher **cipher_ret;
 };
 
@@ -83,8 +97,6 @@ struct reel_error *reel_rewrite_begin(struct reel_capture *capture,
 				      const struct reel_rewrite_options *options,
 				      struct reel_rewrite_job *ret) REEL_MUST_CHECK;
 void reel_rewrite_free(struct reel_rewrite_job *job);
-/* Gives the counts to the caller, who may pass NULL. */
-void reel_rewrite_end(const struct reel_rewrite_job *job, struct reel_rewrite_counts *counts);
 
 /*
  * Writes to `fd` and counts in `job`; `name` is for messages.  Unreadable parts of the capture are
@@ -93,6 +105,14 @@ void reel_rewrite_end(const struct reel_rewrite_job *job, struct reel_rewrite_co
  */
 struct reel_error *reel_rewrite(struct reel_rewrite_job *job, int fd, const char *name,
 				const struct reel_rewrite_rules *rules) REEL_MUST_CHECK;
+
+/*
+ * The same to the file `output`, which appears only when it is complete and proved, and is closed
+ * then.  The counts are given to the caller, who may pass NULL.
+ */
+struct reel_error *reel_rewrite_to(struct reel_rewrite_job *job, const char *output,
+				   const struct reel_rewrite_rules *rules,
+				   struct reel_rewrite_counts *counts) REEL_MUST_CHECK;
 
 /* A scrubber of the recorded programs' data, for most of the capture's processes. */
 struct reel_error *reel_capture_scrubber_create(const struct reel_capture *capture,
