@@ -286,12 +286,6 @@ static struct reel_error *open_files(struct reel_capture *capture)
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-static void free_file(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 static struct reel_error *unpack_all(struct unpack *unpack, struct reel_capture *capture)
 {
 	if (unpack->options.full)
@@ -314,8 +308,7 @@ struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char 
 		error = unpack_all(&unpack, capture);
 	if (unpack.folder.fd >= 0)
 		close(unpack.folder.fd);
-	reel_id_table_visit(&unpack.files, free_file, NULL);
-	reel_id_table_free(&unpack.files);
+	reel_id_table_free_all(&unpack.files);
 	if (!error)
 		reel_sized_give(counts, sizeof(*counts), &unpack.counts);
 	return error;

@@ -179,12 +179,6 @@ static const char *waits_found_at(const struct reel_record_event *record)
 	}
 }
 
-static void free_value_keys(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 static struct reel_error *take_value_keys(struct reel_capture *capture,
 					  const struct reel_record_event *record,
 					  const char *const **ret)
@@ -1052,8 +1046,7 @@ void reel_capture_close(struct reel_capture *capture)
 	if (!capture->borrows_reader)
 		reel_reader_close(capture->reader);
 	reel_texts_destroy(capture->texts);
-	reel_id_table_visit(&capture->value_keys, free_value_keys, NULL);
-	reel_id_table_free(&capture->value_keys);
+	reel_id_table_free_all(&capture->value_keys);
 	free(capture->events);
 	free(capture->losses);
 	free(capture->marks);

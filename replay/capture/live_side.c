@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 
 #include "base/id_table.h"
 #include "format/reader.h"
@@ -31,28 +30,13 @@ struct compaction {
 	struct reel_id_table spaces, threads;
 };
 
-static void *get(struct reel_id_table *table, uint64_t id, size_t size)
-{
-	struct reel_id_entry *entry = reel_id_table_find(table, id);
-
-	if (entry)
-		return entry;
-	entry = calloc(1, size);
-	if (!entry)
-		return NULL;
-	entry->id = id;
-	if (reel_id_table_insert(table, entry))
-		return entry;
-	free(entry);
-	return NULL;
-}
-
 static struct reel_error *get_space(struct compaction *compaction, uint64_t id, struct space **ret)
 {
-	bool is_new = !reel_id_table_find(&compaction->spaces, id);
-
-	*ret = get(&compaction->spaces, id, sizeof(**ret));
-	if (*ret && is_new)
+	*ret = (struct space *)reel_id_table_find(&compaction->spaces, id);
+	if (*ret)
+		return NULL;
+	*ret = reel_id_table_add(&compaction->spaces, id, sizeof(**ret));
+	if (*ret)
 		(*ret)->end = UINT64_MAX;
 	return *ret ? NULL : reel_error_no_memory();
 }
@@ -60,10 +44,11 @@ static struct reel_error *get_space(struct compaction *compaction, uint64_t id, 
 static struct reel_error *get_thread(struct compaction *compaction, uint64_t id,
 				     struct thread **ret)
 {
-	bool is_new = !reel_id_table_find(&compaction->threads, id);
-
-	*ret = get(&compaction->threads, id, sizeof(**ret));
-	if (*ret && is_new)
+	*ret = (struct thread *)reel_id_table_find(&compaction->threads, id);
+	if (*ret)
+		return NULL;
+	*ret = reel_id_table_add(&compaction->threads, id, sizeof(**ret));
+	if (*ret)
 		(*ret)->end = UINT64_MAX;
 	return *ret ? NULL : reel_error_no_memory();
 }
@@ -243,12 +228,6 @@ static struct reel_error *rewrite(struct compaction *compaction, const struct re
 	return error;
 }
 
-static void free_entry(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 /* The source stays open. */
 static struct reel_error *open_source(const struct reel_source *source, struct reel_reader **ret)
 {
@@ -270,10 +249,8 @@ static struct reel_error *compact(struct reel_source *side, uint64_t from, struc
 	if (!has_side_blocks_only(before))
 		return NULL;
 	error = rewrite(&compaction, before, to->fd);
-	reel_id_table_visit(&compaction.spaces, free_entry, NULL);
-	reel_id_table_visit(&compaction.threads, free_entry, NULL);
-	reel_id_table_free(&compaction.spaces);
-	reel_id_table_free(&compaction.threads);
+	reel_id_table_free_all(&compaction.spaces);
+	reel_id_table_free_all(&compaction.threads);
 	if (error)
 		return error;
 	TRY(open_source(to, &after));

@@ -467,18 +467,11 @@ static struct reel_error *tell_remarks(struct verify *verify)
 	return NULL;
 }
 
-static void free_image(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 static void free_verify(struct verify *verify)
 {
 	reel_block_reader_destroy(verify->block_reader);
 	reel_references_destroy(verify->references);
-	reel_id_table_visit(&verify->images, free_image, NULL);
-	reel_id_table_free(&verify->images);
+	reel_id_table_free_all(&verify->images);
 	for (size_t i = 0; i < verify->n_places; i++) {
 		free(verify->places[i].message);
 		free(verify->places[i].lost);

@@ -13,19 +13,12 @@ struct event_id {
 	size_t event;
 };
 
-static void free_id(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 void reel_perf_events_free(struct perf_events *events)
 {
 	for (size_t i = 0; i < events->n_events; i++)
 		free(events->events[i].name);
 	free(events->events);
-	reel_id_table_visit(&events->by_id, free_id, NULL);
-	reel_id_table_free(&events->by_id);
+	reel_id_table_free_all(&events->by_id);
 	*events = (struct perf_events){ 0 };
 }
 

@@ -41,20 +41,12 @@ struct reel_error *reel_processes_create(const struct reel_processes_options *op
 	return NULL;
 }
 
-static void free_entry(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 void reel_processes_destroy(struct reel_processes *processes)
 {
 	if (!processes)
 		return;
-	reel_id_table_visit(&processes->by_tid, free_entry, NULL);
-	reel_id_table_visit(&processes->by_pid, free_entry, NULL);
-	reel_id_table_free(&processes->by_tid);
-	reel_id_table_free(&processes->by_pid);
+	reel_id_table_free_all(&processes->by_tid);
+	reel_id_table_free_all(&processes->by_pid);
 	free(processes);
 }
 

@@ -39,7 +39,6 @@ static void forget(struct reel_jit_rows *rows)
 {
 	reel_id_table_visit(&rows->functions, function_free, NULL);
 	reel_id_table_free(&rows->functions);
-	rows->functions = (struct reel_id_table){ 0 };
 }
 
 void reel_jit_rows_destroy(struct reel_jit_rows *rows)

@@ -4,16 +4,9 @@
 #include "base/array.h"
 #include "replay/names/runtime_functions.h"
 
-static void free_function(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 void reel_runtime_functions_free(struct reel_runtime_functions *functions)
 {
-	reel_id_table_visit(&functions->by_id, free_function, NULL);
-	reel_id_table_free(&functions->by_id);
+	reel_id_table_free_all(&functions->by_id);
 	reel_texts_destroy(functions->texts);
 	reel_hash_index_free(&functions->index);
 	free(functions->distinct);

@@ -187,19 +187,11 @@ static struct reel_error *prove(void *context, struct reel_capture *written)
 				 reel_reader_name(repair->job.capture->reader), first ? first : "");
 }
 
-static void free_entry(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 static void repair_free(struct repair *repair)
 {
 	reel_rewrite_free(&repair->job);
-	reel_id_table_visit(&repair->bad_images, free_entry, NULL);
-	reel_id_table_free(&repair->bad_images);
-	reel_id_table_visit(&repair->met, free_entry, NULL);
-	reel_id_table_free(&repair->met);
+	reel_id_table_free_all(&repair->bad_images);
+	reel_id_table_free_all(&repair->met);
 }
 #define _cleanup_repair_ __attribute__((cleanup(repair_free)))
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sodium.h>
-#include <stdlib.h>
 
 #include "replay/rewrite/id_map.h"
 
@@ -9,16 +8,9 @@ struct entry {
 	uint64_t number;
 };
 
-static void free_entry(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
 void reel_id_map_free(struct reel_id_map *map)
 {
-	reel_id_table_visit(&map->table, free_entry, NULL);
-	reel_id_table_free(&map->table);
+	reel_id_table_free_all(&map->table);
 }
 
 struct reel_error *reel_id_map_get(struct reel_id_map *map, uint64_t id, uint64_t **ret)
@@ -59,8 +51,7 @@ void reel_contents_init(struct reel_contents *ret)
 
 void reel_contents_free(struct reel_contents *contents)
 {
-	reel_id_table_visit(&contents->table, free_entry, NULL);
-	reel_id_table_free(&contents->table);
+	reel_id_table_free_all(&contents->table);
 }
 
 struct reel_error *reel_contents_id(struct reel_contents *contents, const void *bytes, size_t size,

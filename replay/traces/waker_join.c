@@ -18,22 +18,10 @@ struct waker {
 	} frames[];
 };
 
-static void free_waker(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
-static void free_table(struct reel_id_table *table)
-{
-	reel_id_table_visit(table, free_waker, NULL);
-	reel_id_table_free(table);
-}
-
 void reel_waker_join_free(struct reel_waker_join *join)
 {
-	free_table(&join->newest);
-	free_table(&join->earlier);
+	reel_id_table_free_all(&join->newest);
+	reel_id_table_free_all(&join->earlier);
 	free(join->frames);
 	free(join->addresses);
 	free(join->steps);
@@ -48,7 +36,7 @@ struct reel_error *reel_waker_join_keep(struct reel_waker_join *join,
 	if (reel_id_table_find(&join->newest, trace->id))
 		return NULL;
 	if (join->bytes > BYTES_MAX) {
-		free_table(&join->earlier);
+		reel_id_table_free_all(&join->earlier);
 		join->earlier = join->newest;
 		join->newest = (struct reel_id_table){ 0 };
 		join->bytes = 0;
