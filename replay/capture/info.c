@@ -197,109 +197,90 @@ bool reel_capture_segment(struct reel_capture *capture, uint64_t module_id, uint
 	       reel_elf_file_code_segment(module->files.file, address, ret);
 }
 
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static const char *name_of(const char *const *names, size_t n, size_t value, const char *unknown)
+{
+	return value < n && names[value] ? names[value] : unknown;
+}
+#define NAME_OF(names, value, unknown)                                                             \
+	name_of(names, sizeof(names) / sizeof(*(names)), value, unknown)
+
 const char *reel_mark_name(uint64_t kind)
 {
-	return kind == REEL_MARK_TRIGGER ? "trigger" : kind == REEL_MARK_NOTE ? "note" : "mark";
+	static const char *const names[] = {
+		[REEL_MARK_TRIGGER] = "trigger",
+		[REEL_MARK_NOTE] = "note",
+	};
+
+	return NAME_OF(names, kind, "mark");
 }
 
 const char *reel_loss_name(enum reel_loss loss)
 {
-	switch (loss) {
-	case REEL_LOSS_RING_FULL:
-		return "ring buffer full";
-	case REEL_LOSS_RING_BUSY:
-		return "ring buffer busy";
-	case REEL_LOSS_COPY_FAILED:
-		return "stack bytes not readable";
-	case REEL_LOSS_STACK_CUT:
-		return "stack cut";
-	case REEL_LOSS_PROCESS_EVENTS:
-		return "process events lost";
-	case REEL_LOSS_RECORDER:
-		return "dropped by the recorder";
-	case REEL_LOSS_THROTTLED:
-		return "event throttled";
-	case REEL_LOSS_MISSED:
-		return "hits of functions and probes, or waits, missed";
-	case REEL_LOSS_CPU_NOT_WATCHED:
-		return "CPUs not recorded";
-	case REEL_LOSS_LEFT_OUT:
-		return "mappings and names left out";
-	case REEL_LOSS_CODE:
-		return "pages of JIT code left out";
-	case REEL_LOSS_JIT:
-		return "names of JIT or Python code left out";
-	case REEL_LOSS_IMAGES:
-		return "modules not embedded";
-	case REEL_LOSS_WAITING:
-		return "waits without samples";
-	}
-	return "unknown cause";
+	static const char *const names[] = {
+		[REEL_LOSS_RING_FULL] = "ring buffer full",
+		[REEL_LOSS_RING_BUSY] = "ring buffer busy",
+		[REEL_LOSS_COPY_FAILED] = "stack bytes not readable",
+		[REEL_LOSS_STACK_CUT] = "stack cut",
+		[REEL_LOSS_PROCESS_EVENTS] = "process events lost",
+		[REEL_LOSS_RECORDER] = "dropped by the recorder",
+		[REEL_LOSS_THROTTLED] = "event throttled",
+		[REEL_LOSS_MISSED] = "hits of functions and probes, or waits, missed",
+		[REEL_LOSS_CPU_NOT_WATCHED] = "CPUs not recorded",
+		[REEL_LOSS_LEFT_OUT] = "mappings and names left out",
+		[REEL_LOSS_CODE] = "pages of JIT code left out",
+		[REEL_LOSS_JIT] = "names of JIT or Python code left out",
+		[REEL_LOSS_IMAGES] = "modules not embedded",
+		[REEL_LOSS_WAITING] = "waits without samples",
+	};
+
+	_Static_assert(sizeof(names) / sizeof(*names) == REEL_LOSS_COUNT, "a name for each loss");
+	return NAME_OF(names, loss, "unknown cause");
 }
 
 const char *reel_value_state_name(enum reel_value_state state)
 {
-	switch (state) {
-	case REEL_VALUE_KNOWN:
-		return "known";
-	case REEL_VALUE_OPTIMIZED_OUT:
-		return "optimized out";
-	case REEL_VALUE_NOT_CAPTURED:
-		break;
-	}
-	return "not captured";
+	static const char *const names[] = {
+		[REEL_VALUE_KNOWN] = "known",
+		[REEL_VALUE_OPTIMIZED_OUT] = "optimized out",
+	};
+
+	return NAME_OF(names, state, "not captured");
 }
 
 const char *reel_state_name(enum reel_state state)
 {
-	switch (state) {
-	case REEL_STATE_RUNNING:
-		return "running";
-	case REEL_STATE_BLOCKED:
-		return "blocked";
-	case REEL_STATE_PREEMPTED:
-		return "preempted";
-	case REEL_STATE_WOKEN:
-		return "woken";
-	}
-	return "unknown";
+	static const char *const names[] = {
+		[REEL_STATE_RUNNING] = "running",
+		[REEL_STATE_BLOCKED] = "blocked",
+		[REEL_STATE_PREEMPTED] = "preempted",
+		[REEL_STATE_WOKEN] = "woken",
+	};
+
+	return NAME_OF(names, state, "unknown");
 }
 
 const char *reel_stop_name(enum reel_stop stop)
 {
-	switch (stop) {
-	case REEL_STOP_ROOT:
-		return "root reached";
-	case REEL_STOP_STACK_END:
-		return "stack bytes ran out";
-	case REEL_STOP_STACK_CUT:
-		return "stack cut by the recorder";
-	case REEL_STOP_NO_UNWIND_INFO:
-		return "no unwind info";
-	case REEL_STOP_BAD_UNWIND_INFO:
-		return "bad unwind info";
-	case REEL_STOP_NO_PROGRESS:
-		return "no progress";
-	case REEL_STOP_DEPTH_LIMIT:
-		return "depth limit";
-	case REEL_STOP_MODULE_MISSING:
-		return "module missing";
-	case REEL_STOP_NO_MAPPING:
-		return "no mapping";
-	case REEL_STOP_REGISTER_UNKNOWN:
-		return "register unknown";
-	case REEL_STOP_NO_USER_STATE:
-		return "no user stack";
-	case REEL_STOP_GUESSED_ROOT:
-		return "root reached by a guess";
-	case REEL_STOP_UNKNOWN_CPU:
-		return "unknown CPU";
-	case REEL_STOP_RECORDED_END:
-		return "end of the recorded chain";
-	case REEL_STOP_SCRUBBED:
-		return "scrubbed away";
-	case REEL_STOP_OTHER_STACK:
-		return "on another stack";
-	}
-	return "unknown reason";
+	static const char *const names[] = {
+		[REEL_STOP_ROOT] = "root reached",
+		[REEL_STOP_STACK_END] = "stack bytes ran out",
+		[REEL_STOP_STACK_CUT] = "stack cut by the recorder",
+		[REEL_STOP_NO_UNWIND_INFO] = "no unwind info",
+		[REEL_STOP_BAD_UNWIND_INFO] = "bad unwind info",
+		[REEL_STOP_NO_PROGRESS] = "no progress",
+		[REEL_STOP_DEPTH_LIMIT] = "depth limit",
+		[REEL_STOP_MODULE_MISSING] = "module missing",
+		[REEL_STOP_NO_MAPPING] = "no mapping",
+		[REEL_STOP_REGISTER_UNKNOWN] = "register unknown",
+		[REEL_STOP_NO_USER_STATE] = "no user stack",
+		[REEL_STOP_GUESSED_ROOT] = "root reached by a guess",
+		[REEL_STOP_UNKNOWN_CPU] = "unknown CPU",
+		[REEL_STOP_RECORDED_END] = "end of the recorded chain",
+		[REEL_STOP_SCRUBBED] = "scrubbed away",
+		[REEL_STOP_OTHER_STACK] = "on another stack",
+	};
+
+	return NAME_OF(names, stop, "unknown reason");
 }
