@@ -18,52 +18,48 @@ struct reel_table {
 	char register_name[32];
 };
 
-struct reel_error *reel_table_open(const char *path, struct reel_table **ret)
+static struct reel_error *open_cfi(struct reel_table *table, const char *path)
 {
-	const struct reel_symbolizer_options symbolizer_options = { .no_inlines = true };
-	struct reel_table *table = calloc(1, sizeof(*table));
 	struct reel_cfi_input input = { 0 };
 	struct reel_go_frames go;
-	struct reel_error *error;
 
-	if (!table)
-		return reel_error_no_memory();
-	error = reel_elf_file_open(path, &table->file);
-	if (error)
-		goto fail;
-	table->arch = reel_arch_by_machine(reel_elf_file_machine(table->file),
-					   reel_elf_file_word_bits(table->file));
-	if (!table->arch) {
-		error = reel_error_create(REEL_ERROR_UNSUPPORTED, "%s: unsupported ELF machine %u",
-					  path, reel_elf_file_machine(table->file));
-		goto fail;
-	}
-	error = reel_module_cfi_input(table->file, &input);
-	if (error)
-		goto fail;
-	error = reel_go_frames_read(table->file, table->arch, !input.debug_frame.size, &go);
-	if (error)
-		goto fail;
+	TRY(reel_module_cfi_input(table->file, &input));
+	TRY(reel_go_frames_read(table->file, table->arch, !input.debug_frame.size, &go));
 	reel_module_cfi_take(&input, &go);
 	reel_go_frames_free(&go);
-	if (!input.eh_frame.size && !input.debug_frame.size && !input.sframe.size) {
-		error = reel_error_create(REEL_ERROR_NOT_FOUND,
-					  "%s: no .eh_frame, .debug_frame, .sframe or .gopclntab",
-					  path);
-		goto fail;
-	}
+	if (!input.eh_frame.size && !input.debug_frame.size && !input.sframe.size)
+		return reel_error_create(REEL_ERROR_NOT_FOUND,
+					 "%s: no .eh_frame, .debug_frame, .sframe or .gopclntab",
+					 path);
 	input.arch = table->arch;
-	error = reel_cfi_create(&input, &table->cfi);
-	if (!error)
-		error = reel_symbolizer_create(table->file, NULL, &symbolizer_options,
-					       &table->symbolizer);
-	if (error)
-		goto fail;
+	return reel_cfi_create(&input, &table->cfi);
+}
+
+static struct reel_error *open_table(struct reel_table *table, const char *path)
+{
+	const struct reel_symbolizer_options options = { .no_inlines = true };
+
+	TRY(reel_elf_file_open(path, &table->file));
+	table->arch = reel_arch_by_machine(reel_elf_file_machine(table->file),
+					   reel_elf_file_word_bits(table->file));
+	if (!table->arch)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED, "%s: unsupported ELF machine %u",
+					 path, reel_elf_file_machine(table->file));
+	TRY(open_cfi(table, path));
+	TRY(reel_symbolizer_create(table->file, NULL, &options, &table->symbolizer));
 	reel_symbolizer_set_code(table->symbolizer, table->cfi, NULL);
-	*ret = table;
 	return NULL;
-fail:
-	reel_table_close(table);
+}
+
+struct reel_error *reel_table_open(const char *path, struct reel_table **ret)
+{
+	struct reel_table *table = calloc(1, sizeof(*table));
+	struct reel_error *error = table ? open_table(table, path) : reel_error_no_memory();
+
+	if (error)
+		reel_table_close(table);
+	else
+		*ret = table;
 	return error;
 }
 

@@ -18,6 +18,7 @@
 #include "base/id_table.h"
 #include "base/sized.h"
 #include "elf/clean_names.h"
+#include "elf/file_search.h"
 #include "replay/capture/capture.h"
 
 /* ---- a folder of files by their build-ids --------------------------------------------------- */
@@ -41,18 +42,12 @@ struct contents {
 	int fd; /* the file, if `bytes` is NULL */
 };
 
-static void put_hex(char *text, struct reel_bytes bytes)
-{
-	for (size_t i = 0; i < bytes.size; i++)
-		sprintf(text + 2 * i, "%02x", bytes.data[i]);
-}
-
 /* .build-id/xx/yyyy and the suffix ("" or ".debug"); without a usable build-id, a file in
  * .no-build-id/, by the file's digest, or else by a hash of the module's path. */
 static void make_path(const struct reel_record_module *module, const char *suffix,
 		      struct file_path *ret)
 {
-	char digits[2 * REEL_BUILD_ID_MAX + 1] = "";
+	char digits[REEL_BUILD_ID_TEXT];
 	uint8_t path[8];
 	struct reel_bytes id = module->build_id;
 
@@ -65,7 +60,7 @@ static void make_path(const struct reel_record_module *module, const char *suffi
 		reel_store64(path, reel_bytes_hash(REEL_HASH_BEGIN, module->path));
 		id = (struct reel_bytes){ path, sizeof(path) };
 	}
-	put_hex(digits, id);
+	reel_build_id_print(id, digits);
 	memcpy(ret->middle, digits, 2);
 	ret->middle[2] = '\0';
 	snprintf(ret->name, sizeof(ret->name), "%s%s", digits + 2, suffix);
