@@ -86,16 +86,13 @@ static struct reel_error *load(struct deferred_chains *chains, const struct perf
 {
 	struct perf_record record;
 	struct perf_cursor cursor;
-	struct reel_error *error;
 	uint64_t cookie;
 
 	if (!chains->buffer)
 		chains->buffer = malloc(PERF_RECORD_SIZE_MAX);
 	if (!chains->buffer)
 		return reel_error_no_memory();
-	error = reel_perf_stream_read(stream, chain->position, chains->buffer, &record);
-	if (error)
-		return error;
+	TRY(reel_perf_stream_read(stream, chain->position, chains->buffer, &record));
 	cursor = reel_perf_record_payload(stream, &record);
 	if (!take_words(&cursor, &cookie, &chains->words))
 		chains->words.count = 0; /* the file has changed since the first pass */
@@ -108,15 +105,14 @@ struct reel_error *reel_deferred_chains_find(struct deferred_chains *chains,
 					     uint64_t cookie, uint64_t time, struct perf_words *ret)
 {
 	const struct deferred_chain *chain = find(chains, tid, cookie, time);
-	struct reel_error *error = NULL;
 
 	if (!chain)
 		chain = find(chains, UINT32_MAX, cookie, time);
 	*ret = (struct perf_words){ 0 };
 	if (chain && chain != chains->given)
-		error = load(chains, stream, chain);
-	if (error || !chain)
-		return error;
+		TRY(load(chains, stream, chain));
+	if (!chain)
+		return NULL;
 	if (chains->words.count > chains->words_left)
 		return reel_error_create(REEL_ERROR_CORRUPT,
 					 "%s: samples share deferred user chains with far too many "

@@ -54,11 +54,11 @@ bool reel_kernel_is_here(struct reel_bytes build_id)
 static struct reel_error *load(const char *path, const struct reel_recorded_kernel *kernel,
 			       struct reel_kallsyms **ret)
 {
-	struct reel_error *error = reel_kallsyms_load(path, ret);
 	uint64_t address;
 
-	if (error || !*kernel->symbol)
-		return error;
+	TRY(reel_kallsyms_load(path, ret));
+	if (!*kernel->symbol)
+		return NULL;
 	address = reel_kallsyms_address(*ret, kernel->symbol);
 	if (address == kernel->address)
 		return NULL;
@@ -102,12 +102,10 @@ struct reel_error *reel_kernel_names_create(const char *path,
 					    struct reel_kernel_names **ret)
 {
 	struct reel_kallsyms *kallsyms;
-	struct reel_error *error = find_list(path, kernel, &kallsyms);
 	struct reel_kernel_names *names;
 	size_t n_modules;
 
-	if (error)
-		return error;
+	TRY(find_list(path, kernel, &kallsyms));
 	n_modules = kallsyms ? reel_kallsyms_module_count(kallsyms) : 1;
 	names = calloc(1, sizeof(*names));
 	if (names)
@@ -143,10 +141,9 @@ static struct reel_error *write_symbol(void *context, const struct reel_kallsym 
 		.kind = symbol->module_index ? REEL_MODULE_KERNEL_MODULE : REEL_MODULE_KERNEL,
 		.path = reel_bytes_of_string(symbol->module),
 	};
-	struct reel_error *error = *id ? NULL : reel_import_modules_add(names->modules, module, id);
 
-	if (error)
-		return error;
+	if (!*id)
+		TRY(reel_import_modules_add(names->modules, module, id));
 	record.kernel_symbol = (struct reel_record_kernel_symbol){
 		.address = symbol->address,
 		.size = symbol->size,
@@ -176,11 +173,11 @@ static struct reel_error *write_place(struct reel_kernel_names *names)
 struct reel_error *reel_kernel_names_write(struct reel_kernel_names *names, const uint64_t *chain,
 					   size_t count)
 {
-	struct reel_error *error = names->placed ? NULL : write_place(names);
-
-	if (error || !names->kallsyms)
-		return error;
-	return reel_kallsyms_visit_new(names->kallsyms, chain, count, write_symbol, names);
+	if (!names->placed)
+		TRY(write_place(names));
+	return names->kallsyms
+		       ? reel_kallsyms_visit_new(names->kallsyms, chain, count, write_symbol, names)
+		       : NULL;
 }
 
 bool reel_kernel_names_has_list(const struct reel_kernel_names *names)

@@ -103,13 +103,10 @@ struct reel_error *reel_import_modules_add(struct reel_import_modules *modules,
 {
 	struct reel_record record = { .id = REEL_RECORD_MODULE };
 	struct reel_known_module *known;
-	struct reel_error *error;
 
 	if (!module.build_id.size)
 		module.build_id = reel_import_modules_build_id(modules, module.path);
-	error = reel_module_set_add(modules->modules, &module, &known);
-	if (error)
-		return error;
+	TRY(reel_module_set_add(modules->modules, &module, &known));
 	*id_ret = known->record.id;
 	if (known->is_written)
 		return NULL;

@@ -88,13 +88,8 @@ struct reel_error *reel_perf_events_add(struct perf_events *events, struct perf_
 				sizeof(*events->events)))
 		return reel_error_no_memory();
 	events->events[events->n_events++] = event;
-	while (perf_cursor_left(ids) >= 8) {
-		struct reel_error *error =
-			add_id(events, perf_cursor_u64(ids), events->n_events - 1);
-
-		if (error)
-			return error;
-	}
+	while (perf_cursor_left(ids) >= 8)
+		TRY(add_id(events, perf_cursor_u64(ids), events->n_events - 1));
 	return NULL;
 }
 

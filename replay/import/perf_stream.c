@@ -47,11 +47,9 @@ static bool fits(const struct perf_stream *stream, const struct perf_section *se
 
 static struct perf_section read_section(struct perf_cursor *cursor)
 {
-	struct perf_section section;
+	uint64_t offset = perf_cursor_u64(cursor);
 
-	section.offset = perf_cursor_u64(cursor);
-	section.size = perf_cursor_u64(cursor);
-	return section;
+	return (struct perf_section){ offset, perf_cursor_u64(cursor) };
 }
 
 static bool has_bit(const uint64_t *words, unsigned int bit)
@@ -151,9 +149,7 @@ struct reel_error *reel_perf_stream_open(const char *path, struct perf_stream *r
 					 "%s: is a directory; for 'perf record --kcore', import "
 					 "%s/data; recordings with --threads are not supported",
 					 path, path);
-	error = reel_source_open(path, &perf_kind, &stream.file);
-	if (error)
-		return error;
+	TRY(reel_source_open(path, &perf_kind, &stream.file));
 	size = stream.file.size < sizeof(bytes) ? (size_t)stream.file.size : sizeof(bytes);
 	error = reel_source_read(&stream.file, 0, bytes, size);
 	if (!error) {
@@ -276,16 +272,14 @@ static struct reel_error *visit_pending(struct walk *walk)
 
 static struct reel_error *start_decompression(struct walk *walk)
 {
-	struct reel_error *error = NULL;
-
 	walk->zstd = ZSTD_createDCtx();
 	if (!walk->zstd)
 		return reel_error_no_memory();
 	ZSTD_DCtx_setParameter(walk->zstd, ZSTD_d_windowLogMax, WINDOW_LOG);
 	if (!walk->stream->has_spool)
-		error = reel_source_create(&walk->stream->spool);
-	walk->stream->has_spool |= !error;
-	return error;
+		TRY(reel_source_create(&walk->stream->spool));
+	walk->stream->has_spool = true;
+	return NULL;
 }
 
 static bool is_bomb(const struct walk *walk)
@@ -303,10 +297,10 @@ static struct reel_error *decompress(struct walk *walk, const struct perf_record
 	struct perf_cursor cursor = reel_perf_record_payload(walk->stream, record);
 	ZSTD_inBuffer in = { 0 };
 	ZSTD_outBuffer out = { .size = OUTPUT_SIZE };
-	struct reel_error *error = walk->zstd ? NULL : start_decompression(walk);
+	struct reel_error *error;
 
-	if (error)
-		return error;
+	if (!walk->zstd)
+		TRY(start_decompression(walk));
 	if (record->type == PERF_RECORD_COMPRESSED2) {
 		/* The record is padded to 8 bytes, so it contains the size. */
 		uint64_t size = perf_cursor_u64(&cursor);
@@ -460,11 +454,8 @@ struct reel_error *reel_perf_stream_read(const struct perf_stream *stream,
 					 struct perf_record *ret)
 {
 	const struct reel_source *source = position.in_spool ? &stream->spool : &stream->file;
-	struct reel_error *error =
-		reel_source_read(source, position.offset, buffer, PERF_RECORD_HEADER);
 
-	if (error)
-		return error;
+	TRY(reel_source_read(source, position.offset, buffer, PERF_RECORD_HEADER));
 	*ret = record_at(stream, buffer);
 	ret->position = position;
 	/* Its size was valid when it was visited. */
