@@ -59,21 +59,26 @@ struct reel_error *reel_capture_add_problem(struct reel_capture *capture,
 	return error;
 }
 
+static struct reel_error *add_problems(struct reel_capture *capture,
+				       const struct reel_problem *problems, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		TRY(reel_capture_add_problem(
+			capture, reel_error_create(problems[i].code, "%s", problems[i].message)));
+	return NULL;
+}
+
 struct reel_error *reel_capture_end_block(struct reel_capture *capture,
 					  const struct reel_block_reader *block_reader,
 					  struct reel_error *error)
 {
 	size_t n;
 	const struct reel_problem *problems = reel_block_reader_problems(block_reader, &n);
+	struct reel_error *problem = add_problems(capture, problems, n);
 
-	for (size_t i = 0; i < n; i++) {
-		struct reel_error *problem = reel_capture_add_problem(
-			capture, reel_error_create(problems[i].code, "%s", problems[i].message));
-
-		if (problem) {
-			reel_error_destroy(error);
-			return problem;
-		}
+	if (problem) {
+		reel_error_destroy(error);
+		return problem;
 	}
 	return error ? reel_capture_add_problem(capture, error) : NULL;
 }
@@ -133,8 +138,8 @@ static struct reel_error *command_line_text(struct reel_capture *capture, struct
 	return intern(capture, (struct reel_bytes){ text.bytes, text.size }, ret);
 }
 
-static struct reel_error *take_capture(struct reel_capture *capture,
-				       const struct reel_record_capture *record)
+static struct reel_error *set_capture(struct reel_capture *capture,
+				      const struct reel_record_capture *record)
 {
 	struct reel_capture_info *info = &capture->info;
 	const struct reel_arch *arch;
@@ -179,9 +184,9 @@ static const char *waits_found_at(const struct reel_record_event *record)
 	}
 }
 
-static struct reel_error *take_value_keys(struct reel_capture *capture,
-					  const struct reel_record_event *record,
-					  const char *const **ret)
+static struct reel_error *add_value_keys(struct reel_capture *capture,
+					 const struct reel_record_event *record,
+					 const char *const **ret)
 {
 	struct reel_value_keys *keys;
 
@@ -195,8 +200,8 @@ static struct reel_error *take_value_keys(struct reel_capture *capture,
 	return reel_value_keys_make(capture->texts, record->value_names, keys);
 }
 
-static struct reel_error *take_event(struct reel_capture *capture,
-				     const struct reel_record_event *record)
+static struct reel_error *add_event(struct reel_capture *capture,
+				    const struct reel_record_event *record)
 {
 	struct reel_event_info *events;
 
@@ -213,11 +218,11 @@ static struct reel_error *take_event(struct reel_capture *capture,
 	};
 	capture->n_events++;
 	TRY(intern(capture, record->name, &events->name));
-	return take_value_keys(capture, record, &events->value_keys);
+	return add_value_keys(capture, record, &events->value_keys);
 }
 
-static struct reel_error *take_loss(struct reel_capture *capture,
-				    const struct reel_record_loss *record)
+static struct reel_error *add_loss(struct reel_capture *capture,
+				   const struct reel_record_loss *record)
 {
 	if (!record->cause || record->cause >= REEL_LOSS_COUNT)
 		return reel_error_create(REEL_ERROR_INVALID, "LOSS: unknown cause %llu",
@@ -233,8 +238,8 @@ static struct reel_error *take_loss(struct reel_capture *capture,
 	return NULL;
 }
 
-static struct reel_error *take_mark(struct reel_capture *capture,
-				    const struct reel_record_mark *record)
+static struct reel_error *add_mark(struct reel_capture *capture,
+				   const struct reel_record_mark *record)
 {
 	struct reel_mark_info *mark;
 
@@ -246,35 +251,32 @@ static struct reel_error *take_mark(struct reel_capture *capture,
 	return intern(capture, record->text, &mark->text);
 }
 
-static struct reel_error *take_module(struct reel_capture *capture,
-				      const struct reel_record *record)
+/* The problem of a limit, when it is reached first. */
+static struct reel_error *exceed(bool *lacks, const char *what)
 {
-	bool is_first = !capture->lacks_modules;
+	if (*lacks)
+		return NULL;
+	*lacks = true;
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "%s for a file of this size: ignoring the rest", what);
+}
 
+static struct reel_error *add_module(struct reel_capture *capture, const struct reel_record *record)
+{
 	if (capture->modules_left) {
 		capture->modules_left--;
 		return reel_timeline_add(capture->timeline, record);
 	}
-	capture->lacks_modules = true;
-	return is_first
-		       ? reel_error_create(REEL_ERROR_CORRUPT, "too many MODULE records for a file "
-							       "of this size: ignoring the rest")
-		       : NULL;
+	return exceed(&capture->lacks_modules, "too many MODULE records");
 }
 
-static struct reel_error *take_code(struct reel_capture *capture, const struct reel_record *record)
+static struct reel_error *add_code(struct reel_capture *capture, const struct reel_record *record)
 {
-	bool is_first = !capture->lacks_code;
-
 	if (record->code.bytes.size <= capture->code_left) {
 		capture->code_left -= record->code.bytes.size;
 		return reel_timeline_add(capture->timeline, record);
 	}
-	capture->lacks_code = true;
-	return is_first ? reel_error_create(REEL_ERROR_CORRUPT,
-					    "too many bytes in CODE records for a file of this "
-					    "size: ignoring the rest")
-			: NULL;
+	return exceed(&capture->lacks_code, "too many bytes in CODE records");
 }
 
 /* A loss and its number in the file. */
@@ -327,22 +329,22 @@ static struct reel_error *sum_losses(struct reel_capture *capture)
 }
 
 /* The first pass over the side blocks. */
-static struct reel_error *take_record(struct reel_capture *capture,
+static struct reel_error *read_record(struct reel_capture *capture,
 				      const struct reel_record *record)
 {
 	switch (record->id) {
 	case REEL_RECORD_CAPTURE:
-		return take_capture(capture, &record->capture);
+		return set_capture(capture, &record->capture);
 	case REEL_RECORD_EVENT:
-		return take_event(capture, &record->event);
+		return add_event(capture, &record->event);
 	case REEL_RECORD_LOSS:
-		return take_loss(capture, &record->loss);
+		return add_loss(capture, &record->loss);
 	case REEL_RECORD_MARK:
-		return take_mark(capture, &record->mark);
+		return add_mark(capture, &record->mark);
 	case REEL_RECORD_MODULE:
-		return take_module(capture, record);
+		return add_module(capture, record);
 	case REEL_RECORD_CODE:
-		return take_code(capture, record);
+		return add_code(capture, record);
 	case REEL_RECORD_TRACE_STEPS:
 		return reel_resolved_add(&capture->resolved, &record->trace_steps);
 	case REEL_RECORD_FUNCTION:
@@ -393,20 +395,8 @@ static bool may_change(struct reel_capture *capture, uint64_t time)
 	return true;
 }
 
-static struct reel_error *too_many_symbols(struct reel_capture *capture)
-{
-	bool is_first = !capture->lacks_symbols;
-
-	capture->lacks_symbols = true;
-	return is_first ? reel_error_create(REEL_ERROR_CORRUPT,
-					    "KERNEL_SYMBOL records for too many times for a file "
-					    "of this size: ignoring the rest")
-			: NULL;
-}
-
-/* Notes the module that is the kernel of an origin. */
-static void note_kernel(struct reel_capture *capture,
-			const struct reel_record_kernel_symbol *symbol)
+/* Finds the module that is the kernel of an origin. */
+static void set_kernel(struct reel_capture *capture, const struct reel_record_kernel_symbol *symbol)
 {
 	struct reel_origin_capture *origin = reel_origins_find(capture->origins, symbol->origin);
 	const struct reel_record_module *module;
@@ -419,7 +409,7 @@ static void note_kernel(struct reel_capture *capture,
 }
 
 /* The second pass: records that need the modules. */
-static struct reel_error *take_late_record(struct reel_capture *capture,
+static struct reel_error *read_late_record(struct reel_capture *capture,
 					   const struct reel_record *record)
 {
 	const struct reel_record_kernel_symbol *from = &record->kernel_symbol;
@@ -430,7 +420,7 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 	if (record->id != REEL_RECORD_KERNEL_SYMBOL)
 		return NULL;
 	if (!may_change(capture, from->since))
-		return too_many_symbols(capture);
+		return exceed(&capture->lacks_symbols, "KERNEL_SYMBOL records for too many times");
 	symbol = (struct reel_kernel_symbol){
 		.address = from->address,
 		.size = from->size,
@@ -438,7 +428,7 @@ static struct reel_error *take_late_record(struct reel_capture *capture,
 		.module_id = from->module,
 		.origin = from->origin,
 	};
-	note_kernel(capture, from);
+	set_kernel(capture, from);
 	TRY(intern(capture, from->name, &symbol.name));
 	TRY(module_path(capture, from->module, &symbol.module));
 	return reel_kernel_symbol_map_add(capture->kernel_symbols, &symbol);
@@ -453,13 +443,14 @@ static void count_jit(struct reel_capture *capture)
 	capture->info.jit_unwinds = counts.unwinds;
 }
 
-/* If `take` refuses a record, that becomes a problem of the capture, and reading continues. */
-static struct reel_error *take_item(struct reel_capture *capture, const struct reel_block *block,
-				    const struct reel_record *record,
-				    struct reel_error *(*take)(struct reel_capture *,
-							       const struct reel_record *))
+typedef struct reel_error *read_record_function(struct reel_capture *capture,
+						const struct reel_record *record);
+
+/* If `read` refuses a record, that becomes a problem of the capture, and reading continues. */
+static struct reel_error *read_item(struct reel_capture *capture, const struct reel_block *block,
+				    const struct reel_record *record, read_record_function *read)
 {
-	struct reel_error *problem = take(capture, record);
+	struct reel_error *problem = read(capture, record);
 
 	if (!problem)
 		return NULL;
@@ -511,13 +502,11 @@ static bool is_late(const void *context, const struct reel_record_frame *frame)
 	return frame->id == REEL_RECORD_IMAGE || frame->id == REEL_RECORD_KERNEL_SYMBOL;
 }
 
-/* Passes the block's records to `take`; *late_ret: some are for the second pass. */
+/* Passes the block's records to `read`; *late_ret: some are for the second pass. */
 static struct reel_error *read_side_block(struct reel_capture *capture,
 					  struct reel_block_reader *block_reader,
 					  const struct reel_block *block,
-					  struct reel_error *(*take)(struct reel_capture *,
-								     const struct reel_record *),
-					  bool *late_ret)
+					  read_record_function *read, bool *late_ret)
 {
 	struct reel_error *error = reel_block_reader_load(block_reader, block);
 	size_t n_passed_over;
@@ -531,12 +520,12 @@ static struct reel_error *read_side_block(struct reel_capture *capture,
 		error = check_first_record(capture, block_reader, block, &item);
 		*late_ret = *late_ret || is_late(NULL, &item.frame);
 		if (!error && item.kind == REEL_ITEM_RECORD)
-			error = take_item(capture, block, &item.record, take);
+			error = read_item(capture, block, &item.record, read);
 	}
 	(void)reel_block_reader_problems(block_reader, &n_passed_over);
 	capture->has_first_record |= error || n_passed_over;
 	/* Only in the first of the two passes. */
-	if (take == take_record)
+	if (read == read_record)
 		reel_end_counts_add_items(&capture->end_counts, block_reader);
 	return reel_capture_end_block(capture, block_reader, error);
 }
@@ -547,30 +536,18 @@ static bool is_side(const struct reel_block_header *header)
 	       header->type != REEL_BLOCK_KEYS;
 }
 
-/* Passes every record of the side blocks to take_record, and notes which blocks are `late`. */
+/* Passes the records of all side blocks to read_record, and records which blocks are `late`; or
+ * those of the late blocks to read_late_record. */
 static struct reel_error *read_side_blocks(struct reel_capture *capture,
-					   struct reel_block_reader *block_reader, bool *late)
+					   struct reel_block_reader *block_reader,
+					   read_record_function *read, bool *late)
 {
-	size_t n_blocks;
-	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
+	size_t n;
+	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n);
 
-	for (size_t i = 0; i < n_blocks; i++)
-		if (is_side(&blocks[i].header))
-			TRY(read_side_block(capture, block_reader, &blocks[i], take_record,
-					    &late[i]));
-	return NULL;
-}
-
-static struct reel_error *read_late_blocks(struct reel_capture *capture,
-					   struct reel_block_reader *block_reader, bool *late)
-{
-	size_t n_blocks;
-	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
-
-	for (size_t i = 0; i < n_blocks; i++)
-		if (late[i])
-			TRY(read_side_block(capture, block_reader, &blocks[i], take_late_record,
-					    &late[i]));
+	for (size_t i = 0; i < n; i++)
+		if (read == read_record ? is_side(&blocks[i].header) : late[i])
+			TRY(read_side_block(capture, block_reader, &blocks[i], read, &late[i]));
 	return NULL;
 }
 
@@ -642,7 +619,7 @@ static struct reel_error *read_needed(struct reel_capture *capture,
 	if (sampled)
 		reel_block_reader_choose(block_reader, reel_sampled_wants, sampled);
 	if (!error)
-		error = read_side_blocks(capture, block_reader, late);
+		error = read_side_blocks(capture, block_reader, read_record, late);
 	/* The second pass also skips them. */
 	if (sampled)
 		reel_block_reader_choose(block_reader, is_late, NULL);
@@ -728,23 +705,8 @@ static struct reel_error *count_samples(struct reel_capture *capture,
 	return NULL;
 }
 
-static struct reel_error *take_reader_problems(struct reel_capture *capture)
-{
-	size_t n;
-	const struct reel_problem *problems = reel_reader_problems(capture->reader, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		struct reel_error *error = reel_capture_add_problem(
-			capture, reel_error_create(problems[i].code, "%s", problems[i].message));
-
-		if (error)
-			return error;
-	}
-	return NULL;
-}
-
 /* A locked capture has nothing to read. */
-static struct reel_error *take_lock(struct reel_capture *capture)
+static struct reel_error *check_lock(struct reel_capture *capture)
 {
 	const struct reel_error *lock = reel_reader_lock(capture->reader);
 
@@ -769,18 +731,20 @@ static struct reel_modules *previous_modules(const struct reel_capture *capture)
 		       : NULL;
 }
 
-static struct reel_error *read_blocks(struct reel_capture *capture,
-				      struct reel_block_reader *block_reader)
+static struct reel_error *read_capture(struct reel_capture *capture)
 {
+	_cleanup_block_reader_ struct reel_block_reader *block_reader = NULL;
 	_cleanup_free_ bool *late = NULL;
-	size_t n_blocks;
+	size_t n_blocks, n_problems;
+	const struct reel_problem *problems = reel_reader_problems(capture->reader, &n_problems);
 
+	TRY(reel_block_reader_create(capture->reader, &block_reader));
 	(void)reel_reader_blocks(capture->reader, &n_blocks);
 	late = calloc(n_blocks + 1, sizeof(*late));
 	if (!late)
 		return reel_error_no_memory();
-	TRY(take_lock(capture));
-	TRY(take_reader_problems(capture));
+	TRY(check_lock(capture));
+	TRY(add_problems(capture, problems, n_problems));
 	TRY(read_needed(capture, block_reader, late));
 	TRY(sum_losses(capture));
 	if (!capture->info.locked)
@@ -792,7 +756,7 @@ static struct reel_error *read_blocks(struct reel_capture *capture,
 				previous_modules(capture), &capture->modules));
 	capture->options.previous = NULL;
 	reel_modules_set_host(capture->modules, &capture->info);
-	TRY(read_late_blocks(capture, block_reader, late));
+	TRY(read_side_blocks(capture, block_reader, read_late_record, late));
 	TRY(reel_kernel_symbol_map_seal(capture->kernel_symbols));
 	TRY(reel_kernel_code_create(capture->timeline, capture->modules, capture->kernel_symbols,
 				    reel_arch_by_machine(capture->machine, capture->word_bits),
@@ -806,17 +770,6 @@ static struct reel_error *read_blocks(struct reel_capture *capture,
 	return capture->end_counts.has_end || capture->info.locked
 		       ? NULL
 		       : count_samples(capture, block_reader);
-}
-
-static struct reel_error *read_capture(struct reel_capture *capture)
-{
-	struct reel_block_reader *block_reader;
-	struct reel_error *error;
-
-	TRY(reel_block_reader_create(capture->reader, &block_reader));
-	error = read_blocks(capture, block_reader);
-	reel_block_reader_destroy(block_reader);
-	return error;
 }
 
 static struct reel_error *open_reader(const char *path, const struct reel_capture_options *options,
