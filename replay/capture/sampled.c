@@ -66,9 +66,9 @@ static struct reel_error *end_of_block(struct reel_error *error)
 /* ---- samples -------------------------------------------------------------------------------- */
 
 /* *found_ret is false if these samples have no separately readable heads. */
-static struct reel_error *note_threads(struct reel_sampled *sampled,
-				       struct reel_block_reader *block_reader,
-				       const struct reel_block *block, bool *found_ret)
+static struct reel_error *add_threads(struct reel_sampled *sampled,
+				      struct reel_block_reader *block_reader,
+				      const struct reel_block *block, bool *found_ret)
 {
 	struct reel_error *error = reel_block_reader_load_heads(block_reader, block);
 	struct reel_block_item item;
@@ -88,21 +88,20 @@ static struct reel_error *note_threads(struct reel_sampled *sampled,
 	return end_of_block(error);
 }
 
-static struct reel_error *note_all_threads(struct reel_sampled *sampled,
-					   struct reel_block_reader *block_reader,
-					   const struct reel_block *const *blocks, size_t n,
-					   bool *found_ret)
+static struct reel_error *add_all_threads(struct reel_sampled *sampled,
+					  struct reel_block_reader *block_reader,
+					  const struct reel_block *const *blocks, size_t n,
+					  bool *found_ret)
 {
 	*found_ret = true;
 	for (size_t i = 0; i < n && *found_ret; i++)
-		TRY(note_threads(sampled, block_reader, blocks[i], found_ret));
+		TRY(add_threads(sampled, block_reader, blocks[i], found_ret));
 	return NULL;
 }
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
-static bool note_fork(struct reel_sampled *sampled, uint64_t space, uint64_t parent,
-		      uint64_t origin)
+static bool add_fork(struct reel_sampled *sampled, uint64_t space, uint64_t parent, uint64_t origin)
 {
 	if (origin != REEL_ORIGIN_FORK)
 		return true;
@@ -113,7 +112,7 @@ static bool note_fork(struct reel_sampled *sampled, uint64_t space, uint64_t par
 	return true;
 }
 
-static bool note_idle(struct reel_sampled *sampled, uint64_t space, uint64_t thread)
+static bool add_idle(struct reel_sampled *sampled, uint64_t space, uint64_t thread)
 {
 	if (!reel_array_reserve(&sampled->idle, sampled->n_idle, &sampled->idle_capacity,
 				sizeof(*sampled->idle)))
@@ -122,7 +121,7 @@ static bool note_idle(struct reel_sampled *sampled, uint64_t space, uint64_t thr
 	return true;
 }
 
-static bool note_space(struct reel_sampled *sampled, uint64_t space)
+static bool add_space(struct reel_sampled *sampled, uint64_t space)
 {
 	if (!space || reel_id_set_has(&sampled->spaces, space))
 		return true;
@@ -137,7 +136,7 @@ static bool note_space(struct reel_sampled *sampled, uint64_t space)
  * A reel_block_reader_choose that refuses everything: it takes the first numbers of millions of
  * records.  Decoding complete records would take five times as long.
  */
-static bool note_record(const void *context, const struct reel_record_frame *frame)
+static bool add_record(const void *context, const struct reel_record_frame *frame)
 {
 	struct reel_sampled *sampled = (struct reel_sampled *)context;
 	struct reel_cursor cursor = frame->payload;
@@ -151,17 +150,17 @@ static bool note_record(const void *context, const struct reel_record_frame *fra
 	id = reel_cursor_uleb(&cursor);
 	other = reel_cursor_uleb(&cursor);
 	if (frame->id == REEL_RECORD_SPACE)
-		sampled->lacks_memory |= !note_fork(sampled, id, other, reel_cursor_uleb(&cursor));
+		sampled->lacks_memory |= !add_fork(sampled, id, other, reel_cursor_uleb(&cursor));
 	else if (reel_id_set_has(&sampled->threads, id))
-		sampled->lacks_memory |= !note_space(sampled, other);
+		sampled->lacks_memory |= !add_space(sampled, other);
 	else
-		sampled->lacks_memory |= !note_idle(sampled, other, id);
+		sampled->lacks_memory |= !add_idle(sampled, other, id);
 	return false;
 }
 
-static struct reel_error *note_spaces(struct reel_sampled *sampled,
-				      struct reel_block_reader *block_reader,
-				      const struct reel_block *block)
+static struct reel_error *add_spaces(struct reel_sampled *sampled,
+				     struct reel_block_reader *block_reader,
+				     const struct reel_block *block)
 {
 	struct reel_error *error = reel_block_reader_load(block_reader, block);
 	struct reel_block_item item;
@@ -171,25 +170,25 @@ static struct reel_error *note_spaces(struct reel_sampled *sampled,
 		if (error || item.kind == REEL_ITEM_END)
 			break;
 		/* The block's first record is always returned. */
-		note_record(sampled, &item.frame);
+		add_record(sampled, &item.frame);
 	}
 	return sampled->lacks_memory ? reel_error_no_memory() : end_of_block(error);
 }
 
 /* Records of later times are not needed. */
-static struct reel_error *note_all_spaces(struct reel_sampled *sampled,
-					  struct reel_block_reader *block_reader,
-					  const struct reel_reader *reader, uint64_t to)
+static struct reel_error *add_all_spaces(struct reel_sampled *sampled,
+					 struct reel_block_reader *block_reader,
+					 const struct reel_reader *reader, uint64_t to)
 {
 	struct reel_error *error = NULL;
 	size_t n;
 	const struct reel_block *blocks = reel_reader_blocks(reader, &n);
 
-	reel_block_reader_choose(block_reader, note_record, sampled);
+	reel_block_reader_choose(block_reader, add_record, sampled);
 	for (size_t i = 0; i < n && !error; i++)
 		if (blocks[i].header.type == REEL_BLOCK_SIDE &&
 		    reel_block_overlaps(&blocks[i].header, 0, to))
-			error = note_spaces(sampled, block_reader, &blocks[i]);
+			error = add_spaces(sampled, block_reader, &blocks[i]);
 	reel_block_reader_choose(block_reader, NULL, NULL);
 	return error;
 }
@@ -210,31 +209,24 @@ static bool is_ascending(const struct reel_sampled *sampled)
 	return true;
 }
 
-/* The first fork of the space, or its place. */
-static size_t find_fork(const struct reel_sampled *sampled, uint64_t space)
-{
-	size_t low = REEL_PARTITION_POINT(sampled->n_forks, i, sampled->forks[i].space < space);
-
-	return low;
-}
-
 /* Adds all ancestors: the list grows while it is read. */
-static struct reel_error *note_parents(struct reel_sampled *sampled)
+static struct reel_error *add_parents(struct reel_sampled *sampled)
 {
 	for (size_t i = 0; i < sampled->n_spaces; i++) {
 		uint64_t space = sampled->space_list[i];
 
 		/* An id defined twice has two parents, and either may be used. */
-		for (size_t at = find_fork(sampled, space);
+		for (size_t at = REEL_PARTITION_POINT(sampled->n_forks, j,
+						      sampled->forks[j].space < space);
 		     at < sampled->n_forks && sampled->forks[at].space == space; at++)
-			if (!note_space(sampled, sampled->forks[at].parent))
+			if (!add_space(sampled, sampled->forks[at].parent))
 				return reel_error_no_memory();
 	}
 	return NULL;
 }
 
 /* Of sampled processes: one is the main thread, whose name is the process's. */
-static struct reel_error *note_idle_threads(struct reel_sampled *sampled)
+static struct reel_error *add_idle_threads(struct reel_sampled *sampled)
 {
 	for (size_t i = 0; i < sampled->n_idle; i++)
 		if (reel_id_set_has(&sampled->spaces, sampled->idle[i].space) &&
@@ -243,19 +235,19 @@ static struct reel_error *note_idle_threads(struct reel_sampled *sampled)
 	return NULL;
 }
 
-/* Notes the needed spaces from the known threads. */
-static struct reel_error *note_needed_spaces(struct reel_sampled *sampled,
-					     struct reel_block_reader *block_reader,
-					     const struct reel_reader *reader, uint64_t to)
+/* Adds the needed spaces from the known threads. */
+static struct reel_error *add_needed_spaces(struct reel_sampled *sampled,
+					    struct reel_block_reader *block_reader,
+					    const struct reel_reader *reader, uint64_t to)
 {
 	struct reel_error *error;
 
-	TRY(note_all_spaces(sampled, block_reader, reader, to));
+	TRY(add_all_spaces(sampled, block_reader, reader, to));
 	if (!is_ascending(sampled))
 		qsort(sampled->forks, sampled->n_forks, sizeof(*sampled->forks), compare_forks);
-	error = note_parents(sampled);
+	error = add_parents(sampled);
 	if (!error)
-		error = note_idle_threads(sampled);
+		error = add_idle_threads(sampled);
 	free(sampled->forks);
 	free(sampled->idle);
 	free(sampled->space_list);
@@ -281,9 +273,9 @@ struct reel_error *reel_sampled_create(struct reel_block_reader *block_reader,
 	sampled = calloc(1, sizeof(*sampled));
 	if (!sampled)
 		return reel_error_no_memory();
-	error = note_all_threads(sampled, block_reader, sample_blocks, n_sample_blocks, &found);
+	error = add_all_threads(sampled, block_reader, sample_blocks, n_sample_blocks, &found);
 	if (!error && found)
-		error = note_needed_spaces(sampled, block_reader, reader, to);
+		error = add_needed_spaces(sampled, block_reader, reader, to);
 	if (error || !found)
 		reel_sampled_destroy(sampled);
 	else

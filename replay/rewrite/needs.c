@@ -56,7 +56,7 @@ void reel_needs_destroy(struct reel_needs *needs)
 	free(needs);
 }
 
-static struct reel_error *note(struct reel_id_map *map, uint64_t id)
+static struct reel_error *mark(struct reel_id_map *map, uint64_t id)
 {
 	uint64_t *number;
 
@@ -67,8 +67,8 @@ static struct reel_error *note(struct reel_id_map *map, uint64_t id)
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
-/* Notes the spaces it was forked from, up to the fork: it began with their mappings. */
-static struct reel_error *note_space(struct reel_needs *needs, const struct reel_space_state *space,
+/* Marks the spaces it was forked from, up to the fork: it began with their mappings. */
+static struct reel_error *mark_space(struct reel_needs *needs, const struct reel_space_state *space,
 				     uint64_t time)
 {
 	while (space) {
@@ -87,18 +87,18 @@ static struct reel_error *note_space(struct reel_needs *needs, const struct reel
 	return NULL;
 }
 
-static struct reel_error *note_cgroup(struct reel_needs *needs,
+static struct reel_error *mark_cgroup(struct reel_needs *needs,
 				      const struct reel_space_state *space, uint64_t time)
 {
 	const struct reel_cgroup *cgroup =
 		space ? reel_timeline_cgroup(needs->capture->timeline, space->id, time) : NULL;
 
-	return cgroup ? note(&needs->ids[REEL_ID_CGROUP], cgroup->id) : NULL;
+	return cgroup ? mark(&needs->ids[REEL_ID_CGROUP], cgroup->id) : NULL;
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static struct reel_error *note_kernel(struct reel_needs *needs, const struct reel_sample *sample)
+static struct reel_error *mark_kernel(struct reel_needs *needs, const struct reel_sample *sample)
 {
 	const struct reel_kernel_symbol_map *symbols = needs->capture->kernel_symbols;
 	const struct reel_origin_capture *origin =
@@ -114,12 +114,12 @@ static struct reel_error *note_kernel(struct reel_needs *needs, const struct ree
 
 		if (!symbol)
 			continue;
-		TRY(note(&needs->kernel_symbols, (uint64_t)(symbol - all)));
+		TRY(mark(&needs->kernel_symbols, (uint64_t)(symbol - all)));
 	}
 	return NULL;
 }
 
-static struct reel_error *note_jit(struct reel_needs *needs, const struct reel_space_view *view,
+static struct reel_error *mark_jit(struct reel_needs *needs, const struct reel_space_view *view,
 				   uint64_t word, uint64_t code_mask)
 {
 	word &= ~code_mask;
@@ -128,7 +128,7 @@ static struct reel_error *note_jit(struct reel_needs *needs, const struct reel_s
 
 		if (!symbol)
 			continue;
-		TRY(note(&needs->jit_symbols, (uint64_t)(uintptr_t)symbol));
+		TRY(mark(&needs->jit_symbols, (uint64_t)(uintptr_t)symbol));
 	}
 	return NULL;
 }
@@ -142,7 +142,7 @@ static uint64_t word_at(const uint8_t *bytes, unsigned int size, bool big_endian
 	return word;
 }
 
-static struct reel_error *note_jit_region(struct reel_needs *needs,
+static struct reel_error *mark_jit_region(struct reel_needs *needs,
 					  const struct reel_space_view *view,
 					  const struct reel_space_state *space,
 					  const struct reel_region *region)
@@ -156,13 +156,13 @@ static struct reel_error *note_jit_region(struct reel_needs *needs,
 	/* An address at half a word is as likely to lead to a caller as any other. */
 	for (size_t at = -region->address % (size / 2);
 	     at < region->size && region->size - at >= size; at += size / 2)
-		TRY(note_jit(needs, view, word_at(region->bytes + at, size, big_endian),
+		TRY(mark_jit(needs, view, word_at(region->bytes + at, size, big_endian),
 			     space->code_mask));
 	return NULL;
 }
 
-/* Notes all JIT code that its trace may contain. */
-static struct reel_error *note_jits(struct reel_needs *needs, const struct reel_sample *sample,
+/* Marks all JIT code that its trace may contain. */
+static struct reel_error *mark_jits(struct reel_needs *needs, const struct reel_sample *sample,
 				    const struct reel_space_state *space)
 {
 	struct reel_space_view view =
@@ -170,13 +170,13 @@ static struct reel_error *note_jits(struct reel_needs *needs, const struct reel_
 
 	if (!view.moment)
 		return NULL;
-	TRY(note_jit(needs, &view, sample->pc, space->code_mask));
+	TRY(mark_jit(needs, &view, sample->pc, space->code_mask));
 	for (size_t i = 0; sample->layout && i < sample->layout->n_slots; i++)
-		TRY(note_jit(needs, &view, sample->values[i], space->code_mask));
+		TRY(mark_jit(needs, &view, sample->values[i], space->code_mask));
 	for (size_t i = 0; i < sample->n_frame_chain; i++)
-		TRY(note_jit(needs, &view, sample->frame_chain[i], space->code_mask));
+		TRY(mark_jit(needs, &view, sample->frame_chain[i], space->code_mask));
 	for (size_t i = 0; i < sample->n_regions; i++)
-		TRY(note_jit_region(needs, &view, space, &sample->regions[i]));
+		TRY(mark_jit_region(needs, &view, space, &sample->regions[i]));
 	return NULL;
 }
 
@@ -185,18 +185,18 @@ static struct reel_error *note_jits(struct reel_needs *needs, const struct reel_
 struct reel_error *reel_needs_add(struct reel_needs *needs, const struct reel_sample *sample,
 				  const struct reel_space_state *space)
 {
-	TRY(note(&needs->ids[REEL_ID_THREAD], sample->thread));
+	TRY(mark(&needs->ids[REEL_ID_THREAD], sample->thread));
 	/* Its name is the process's. */
 	if (space && space->main_thread)
-		TRY(note(&needs->ids[REEL_ID_THREAD], space->main_thread));
+		TRY(mark(&needs->ids[REEL_ID_THREAD], space->main_thread));
 	if (sample->flags & REEL_SAMPLE_RESOLVED)
-		TRY(note(&needs->ids[REEL_ID_STEPS], sample->flags >> REEL_SAMPLE_STEPS_SHIFT));
+		TRY(mark(&needs->ids[REEL_ID_STEPS], sample->flags >> REEL_SAMPLE_STEPS_SHIFT));
 	for (size_t i = 0; i < sample->n_runtime_frames; i++)
-		TRY(note(&needs->ids[REEL_ID_FUNCTION], sample->runtime_frames[i].function));
-	TRY(note_kernel(needs, sample));
-	TRY(note_space(needs, space, sample->time));
-	TRY(note_cgroup(needs, space, sample->time));
-	return space ? note_jits(needs, sample, space) : NULL;
+		TRY(mark(&needs->ids[REEL_ID_FUNCTION], sample->runtime_frames[i].function));
+	TRY(mark_kernel(needs, sample));
+	TRY(mark_space(needs, space, sample->time));
+	TRY(mark_cgroup(needs, space, sample->time));
+	return space ? mark_jits(needs, sample, space) : NULL;
 }
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static bool has_key(const struct keys *keys, struct key key)
 	return keys->n && bsearch(&key, keys->all, keys->n, sizeof(key), compare_keys) != NULL;
 }
 
-/* Makes the keys of noted symbols; `key_of` interprets their ids. */
+/* Makes the keys of marked symbols; `key_of` interprets their ids. */
 static struct reel_error *make_keys(const struct reel_needs *needs, struct reel_id_map *map,
 				    struct key (*key_of)(const struct reel_needs *needs,
 							 uint64_t id),
@@ -254,7 +254,7 @@ static struct key kernel_key(const struct reel_needs *needs, uint64_t id)
 }
 
 /* Other symbols locate the sections of a kernel module; the kernel is moved as a whole. */
-static struct reel_error *note_kernel_modules(struct reel_needs *needs)
+static struct reel_error *mark_kernel_modules(struct reel_needs *needs)
 {
 	size_t n;
 	const struct reel_kernel_symbol *all =
@@ -266,10 +266,10 @@ static struct reel_error *note_kernel_modules(struct reel_needs *needs)
 		needs->all_kernel_symbols |= !all[i].size;
 		if (!reel_id_map_find(&needs->kernel_symbols, i))
 			continue;
-		TRY(note(&needs->ids[REEL_ID_MODULE], all[i].module_id));
+		TRY(mark(&needs->ids[REEL_ID_MODULE], all[i].module_id));
 		module = reel_timeline_module(needs->capture->timeline, all[i].module_id);
 		if (module && module->kind == REEL_MODULE_KERNEL_MODULE)
-			TRY(note(&needs->kernel_modules, all[i].module_id));
+			TRY(mark(&needs->kernel_modules, all[i].module_id));
 	}
 	return NULL;
 }
@@ -311,7 +311,7 @@ static bool is_needed_map(const void *needs, const struct reel_record_frame *fra
 	return frame->id == REEL_RECORD_MAP && reel_needs_frame(needs, frame);
 }
 
-static struct reel_error *note_modules(struct reel_needs *needs, const struct reel_block *block,
+static struct reel_error *mark_modules(struct reel_needs *needs, const struct reel_block *block,
 				       struct reel_block_reader *block_reader)
 {
 	struct reel_error *damage = reel_block_reader_load(block_reader, block);
@@ -324,7 +324,7 @@ static struct reel_error *note_modules(struct reel_needs *needs, const struct re
 		if (item.kind != REEL_ITEM_RECORD || item.record.id != REEL_RECORD_MAP ||
 		    !reel_needs_record(needs, &item.record))
 			continue;
-		TRY(note(&needs->ids[REEL_ID_MODULE], item.record.map.module));
+		TRY(mark(&needs->ids[REEL_ID_MODULE], item.record.map.module));
 	}
 	return reel_capture_end_block(needs->capture, block_reader, damage);
 }
@@ -337,14 +337,14 @@ struct reel_error *reel_needs_seal(struct reel_needs *needs)
 
 	TRY(make_keys(needs, &needs->jit_symbols, jit_key, &needs->jit_keys));
 	TRY(make_keys(needs, &needs->kernel_symbols, kernel_key, &needs->kernel_keys));
-	TRY(note_kernel_modules(needs));
+	TRY(mark_kernel_modules(needs));
 	TRY(reel_block_reader_create(needs->capture->reader, &block_reader));
 	reel_block_reader_choose(block_reader, is_needed_map, needs);
 	/* Later mappings than the last sample are not needed. */
 	for (size_t i = 0; i < n; i++)
 		if (blocks[i].header.type == REEL_BLOCK_SIDE &&
 		    reel_block_overlaps(&blocks[i].header, 0, needs->to))
-			TRY(note_modules(needs, &blocks[i], block_reader));
+			TRY(mark_modules(needs, &blocks[i], block_reader));
 	return NULL;
 }
 
