@@ -300,10 +300,12 @@ static bool has_crc(const char *path, uint32_t wanted)
 	return !n && crc == wanted;
 }
 
-static bool is_same_file(const struct reel_elf_file *a, const struct reel_elf_file *b)
+bool reel_elf_files_are_same(const struct reel_elf_file *a, const struct reel_elf_file *b)
 {
 	uint64_t a_device, a_inode, b_device, b_inode;
 
+	if (!a || !b)
+		return a == b;
 	return reel_elf_file_identity(a, &a_device, &a_inode) &&
 	       reel_elf_file_identity(b, &b_device, &b_inode) && a_device == b_device &&
 	       a_inode == b_inode;
@@ -318,7 +320,7 @@ static bool is_debug_file_of(const struct reel_elf_file *debug, const struct ree
 	if (reel_elf_file_machine(debug) != reel_elf_file_machine(file) ||
 	    reel_elf_file_word_bits(debug) != reel_elf_file_word_bits(file) ||
 	    (!reel_elf_file_has_debug_info(debug) && !reel_elf_file_has_symbols(debug)) ||
-	    is_same_file(debug, file))
+	    reel_elf_files_are_same(debug, file))
 		return false;
 	if (build_id.size)
 		return reel_bytes_are_equal(reel_elf_file_build_id(debug), build_id);
@@ -416,7 +418,7 @@ static struct reel_error *try_alternate(struct reel_elf_file *file, char *path)
 	}
 	reel_elf_file_altlink(file, &build_id);
 	if (reel_bytes_are_equal(reel_elf_file_build_id(alternate), build_id) &&
-	    !is_same_file(alternate, file))
+	    !reel_elf_files_are_same(alternate, file))
 		reel_elf_file_set_alternate(file, alternate);
 	else
 		reel_elf_file_close(alternate);

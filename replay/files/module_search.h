@@ -69,5 +69,7 @@ struct reel_error *reel_module_search_split_files(const struct reel_module_searc
 						  const char *name,
 						  struct reel_strings *ret) REEL_MUST_CHECK;
 void reel_module_files_free(struct reel_module_files *files);
+/* Whether both are NULL, or one file of this host by whatever paths. */
+bool reel_elf_files_are_same(const struct reel_elf_file *a, const struct reel_elf_file *b);
 
 #endif

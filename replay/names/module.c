@@ -498,17 +498,6 @@ static struct reel_error *find_files(struct reel_modules *modules, struct reel_m
 
 /* ---- one file under several paths ------------------------------------------------------- */
 
-static bool is_same_file(const struct reel_elf_file *a, const struct reel_elf_file *b)
-{
-	uint64_t a_device, a_inode, b_device, b_inode;
-
-	if (!a || !b)
-		return a == b;
-	return reel_elf_file_identity(a, &a_device, &a_inode) &&
-	       reel_elf_file_identity(b, &b_device, &b_inode) && a_device == b_device &&
-	       a_inode == b_inode;
-}
-
 /* Uses the open files of another module instead of opening them again. */
 static void borrow(struct reel_module *module, const struct reel_module *from)
 {
@@ -575,8 +564,8 @@ static struct reel_error *share_if_same(const struct pool *pool, struct opened *
 		/* Each has its own image. */
 		if (with->module.image_file && module->image)
 			continue;
-		if (is_same_file(with->module.files.file, module->files.file) &&
-		    is_same_file(with->module.files.debug, module->files.debug))
+		if (reel_elf_files_are_same(with->module.files.file, module->files.file) &&
+		    reel_elf_files_are_same(with->module.files.debug, module->files.debug))
 			return share(opened, with);
 	}
 	return NULL;
