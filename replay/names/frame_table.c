@@ -286,8 +286,8 @@ static struct reel_error *make_entry(struct reel_frame_table *table,
 }
 
 /* Inserts an entry with copies of `frames`. */
-static struct reel_error *add(struct reel_frame_table *table, const struct code_address *at,
-			      const struct reel_frame *frames, size_t n, struct entry **ret)
+static struct reel_error *add_entry(struct reel_frame_table *table, const struct code_address *at,
+				    const struct reel_frame *frames, size_t n, struct entry **ret)
 {
 	struct reel_error *error;
 	struct entry *entry;
@@ -363,12 +363,12 @@ static struct reel_error *symbolize(struct reel_frame_table *table, struct reel_
 	size_t n;
 
 	TRY(file_frames(table, module, at->address - !at->exact, at->exact, &frames, &n));
-	return add(table, at, frames, n, ret);
+	return add_entry(table, at, frames, n, ret);
 }
 
 /* Takes a JIT's name and lines for its code. */
-static void take_jit(struct reel_frame *frame, const struct reel_space_view *view,
-		     const struct reel_jit_symbol *symbol, uint64_t address, bool exact)
+static void set_jit(struct reel_frame *frame, const struct reel_space_view *view,
+		    const struct reel_jit_symbol *symbol, uint64_t address, bool exact)
 {
 	struct reel_jit_line line;
 
@@ -380,8 +380,8 @@ static void take_jit(struct reel_frame *frame, const struct reel_space_view *vie
 	frame->line = line.line;
 }
 
-static struct reel_error *take_program(struct reel_frame_table *table, struct reel_frame *frame,
-				       const struct reel_record_module *program)
+static struct reel_error *set_program(struct reel_frame_table *table, struct reel_frame *frame,
+				      const struct reel_record_module *program)
 {
 	struct reel_bytes path = program->path;
 
@@ -398,29 +398,32 @@ static struct reel_error *take_program(struct reel_frame_table *table, struct re
 	return frame->jit_program ? NULL : reel_error_no_memory();
 }
 
+/* Of which nothing is known. */
+static const struct reel_frame nameless = {
+	.function = "",
+	.linkage_name = "",
+	.jit_program = "",
+	.file = "",
+	.module_path = "",
+};
+
 /* Without a file, the frame has only the address, unless a JIT named it. */
 static struct reel_error *anonymous(struct reel_frame_table *table, struct reel_module *module,
 				    const struct reel_space_view *view, uint64_t address,
 				    const struct code_address *at, struct entry **ret)
 {
-	struct reel_frame frame = {
-		.function = "",
-		.linkage_name = "",
-		.jit_program = "",
-		.file = "",
-		.module_path = "",
-		.module_address = at->address,
-	};
+	struct reel_frame frame = nameless;
 
+	frame.module_address = at->address;
 	if (module) {
 		frame.module_id = module->record->id;
 		TRY(intern_path(table, module, &frame.module_path));
 	}
 	if (at->jit)
-		take_jit(&frame, view, at->jit, address, at->exact);
+		set_jit(&frame, view, at->jit, address, at->exact);
 	if (at->program)
-		TRY(take_program(table, &frame, at->program));
-	return add(table, at, &frame, 1, ret);
+		TRY(set_program(table, &frame, at->program));
+	return add_entry(table, at, &frame, 1, ret);
 }
 
 /* Only one thread at a time names addresses of a module. */
@@ -483,7 +486,7 @@ static struct reel_error *add_mark(struct reel_frame_table *table, const void *k
 		pthread_mutex_lock(&table->kernel_lock);
 		entry = find(table, &at);
 		if (!entry)
-			error = add(table, &at, frame, 1, &entry);
+			error = add_entry(table, &at, frame, 1, &entry);
 		pthread_mutex_unlock(&table->kernel_lock);
 	}
 	if (!error)
@@ -495,14 +498,9 @@ static struct reel_error *add_mark(struct reel_frame_table *table, const void *k
 static struct reel_error *add_text(struct reel_frame_table *table, const char *text,
 				   struct reel_address_frames *ret)
 {
-	const struct reel_frame frame = {
-		.function = text,
-		.linkage_name = "",
-		.jit_program = "",
-		.file = "",
-		.module_path = "",
-	};
+	struct reel_frame frame = nameless;
 
+	frame.function = text;
 	return add_mark(table, text, 0, &frame, ret);
 }
 
@@ -533,15 +531,11 @@ struct reel_error *reel_frame_table_runtime(struct reel_frame_table *table, uint
 {
 	const struct runtime_texts *texts =
 		&runtime_texts[runtime <= REEL_RUNTIME_RUBY ? runtime : REEL_RUNTIME_NONE];
-	struct reel_frame frame = {
-		.function = texts->function,
-		.linkage_name = "",
-		.jit_program = "",
-		.file = "",
-		.module_path = texts->module,
-		.runtime = (enum reel_runtime_kind)(texts - runtime_texts),
-	};
+	struct reel_frame frame = nameless;
 
+	frame.function = texts->function;
+	frame.module_path = texts->module;
+	frame.runtime = (enum reel_runtime_kind)(texts - runtime_texts);
 	if (!function)
 		return add_mark(table, texts, 0, &frame, ret);
 	if (*function->name)
@@ -575,7 +569,7 @@ static struct reel_error *kernel_frames(struct reel_frame_table *table,
 		frames[n - 1].function = symbol->name;
 		frames[n - 1].linkage_name = "";
 	}
-	return add(table, at, frames, n, ret);
+	return add_entry(table, at, frames, n, ret);
 }
 
 /* Without a file, only the capture's name is known. */
@@ -583,19 +577,17 @@ static struct reel_error *kernel_frame(struct reel_frame_table *table,
 				       const struct reel_kernel_symbol *symbol,
 				       const struct code_address *at, struct entry **ret)
 {
-	struct reel_frame frame = {
-		.function = symbol ? symbol->name : "",
-		.linkage_name = "",
-		.jit_program = "",
-		.kernel = true,
-		.file = "",
-		.function_offset = symbol ? at->address - symbol->address : 0,
-		.module_address = at->address,
-		.module_path = symbol && *symbol->module ? symbol->module : "[kernel]",
-		.module_id = symbol ? symbol->module_id : 0,
-	};
+	struct reel_frame frame = nameless;
 
-	return add(table, at, &frame, 1, ret);
+	frame.kernel = true;
+	frame.module_address = at->address;
+	frame.module_path = symbol && *symbol->module ? symbol->module : "[kernel]";
+	if (symbol) {
+		frame.function = symbol->name;
+		frame.function_offset = at->address - symbol->address;
+		frame.module_id = symbol->module_id;
+	}
+	return add_entry(table, at, &frame, 1, ret);
 }
 
 /* Under the kernel's lock. */
