@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
+
 /*
  * Makes room for `n` items of `size` bytes in `*array`, a pointer to `*capacity` items, by doubling.
  * Without memory it returns false and leaves the array unchanged.  Several arrays share a capacity
@@ -17,6 +19,16 @@ static inline bool reel_array_reserve(void *array, size_t count, size_t *capacit
 {
 	return count < *capacity || reel_array_fit(array, count + 1, capacity, size);
 }
+
+/* The same as expressions whose value is NULL or NO_MEMORY, with the array and its numbers
+ * themselves: room for `n` items, and an item to append. */
+#define REEL_FIT(array, n, capacity)                                                               \
+	(reel_array_fit(&(array), (n), &(capacity), sizeof(*(array))) ? NULL                       \
+								      : reel_error_no_memory())
+#define REEL_APPEND(array, count, capacity, ...)                                                   \
+	(reel_array_reserve(&(array), (count), &(capacity), sizeof(*(array)))                      \
+		 ? ((array)[(count)++] = __VA_ARGS__, (struct reel_error *)NULL)                   \
+		 : reel_error_no_memory())
 
 /*
  * The number of items, of `n` in order, for which `is_before` is true: an expression with the

@@ -48,9 +48,7 @@ static bool has_symbolizer(const struct reel_function *function)
 static struct reel_error *copy_places(struct reel_function *function,
 				      const struct reel_symbol_frame *frames, size_t n)
 {
-	if (!reel_array_fit(&function->places, n, &function->places_capacity,
-			    sizeof(*function->places)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(function->places, n, function->places_capacity));
 	for (size_t i = 0; i < n; i++)
 		function->places[i] = (struct reel_function_place){
 			.function = frames[i].function,

@@ -237,9 +237,7 @@ static struct reel_error *set_state(const struct reel_unwinder *unwinder,
 static struct reel_error *set_memory(struct reel_unwinder *unwinder,
 				     const struct reel_memory *memory, size_t n)
 {
-	if (!reel_array_fit(&unwinder->regions, n, &unwinder->n_regions,
-			    sizeof(*unwinder->regions)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(unwinder->regions, n, unwinder->n_regions));
 	for (size_t i = 0; i < n; i++)
 		unwinder->regions[i] = (struct reel_memory_region){
 			.address = memory[i].address,
@@ -256,8 +254,7 @@ static struct reel_error *give(struct reel_unwinder *unwinder, enum reel_stop st
 	const struct reel_unwind_frames *frames = &unwinder->frames;
 	struct reel_unwound_frame *given;
 
-	if (!reel_array_fit(&unwinder->given, frames->n, &unwinder->n_given, sizeof(*given)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(unwinder->given, frames->n, unwinder->n_given));
 	given = unwinder->given;
 	for (size_t i = 0; i < frames->n; i++)
 		given[i] = (struct reel_unwound_frame){

@@ -203,22 +203,17 @@ static struct reel_error *add_value_keys(struct reel_capture *capture,
 static struct reel_error *add_event(struct reel_capture *capture,
 				    const struct reel_record_event *record)
 {
-	struct reel_event_info *events;
-
-	if (!reel_array_reserve(&capture->events, capture->n_events, &capture->events_capacity,
-				sizeof(*events)))
-		return reel_error_no_memory();
-	events = capture->events + capture->n_events;
-	*events = (struct reel_event_info){
+	struct reel_event_info event = {
 		.id = (uint32_t)record->id,
 		.weight_unit = record->weight_unit == REEL_WEIGHT_NANOSECONDS ? "ns" : "",
 		.frequency = record->frequency,
 		.period = record->period,
 		.waits_found_at = waits_found_at(record),
 	};
-	capture->n_events++;
-	TRY(intern(capture, record->name, &events->name));
-	return add_value_keys(capture, record, &events->value_keys);
+
+	TRY(intern(capture, record->name, &event.name));
+	TRY(add_value_keys(capture, record, &event.value_keys));
+	return REEL_APPEND(capture->events, capture->n_events, capture->events_capacity, event);
 }
 
 static struct reel_error *add_loss(struct reel_capture *capture,
@@ -227,28 +222,21 @@ static struct reel_error *add_loss(struct reel_capture *capture,
 	if (!record->cause || record->cause >= REEL_LOSS_COUNT)
 		return reel_error_create(REEL_ERROR_INVALID, "LOSS: unknown cause %llu",
 					 (unsigned long long)record->cause);
-	if (!reel_array_reserve(&capture->losses, capture->n_losses, &capture->losses_capacity,
-				sizeof(*capture->losses)))
-		return reel_error_no_memory();
-	capture->losses[capture->n_losses++] = (struct reel_loss_info){
-		.cpu = (uint32_t)record->cpu,
-		.cause = (enum reel_loss)record->cause,
-		.count = record->count,
-	};
-	return NULL;
+	return REEL_APPEND(capture->losses, capture->n_losses, capture->losses_capacity,
+			   (struct reel_loss_info){
+				   .cpu = (uint32_t)record->cpu,
+				   .cause = (enum reel_loss)record->cause,
+				   .count = record->count,
+			   });
 }
 
 static struct reel_error *add_mark(struct reel_capture *capture,
 				   const struct reel_record_mark *record)
 {
-	struct reel_mark_info *mark;
+	struct reel_mark_info mark = { .time = record->time, .kind = record->kind };
 
-	if (!reel_array_reserve(&capture->marks, capture->n_marks, &capture->marks_capacity,
-				sizeof(*mark)))
-		return reel_error_no_memory();
-	mark = &capture->marks[capture->n_marks++];
-	*mark = (struct reel_mark_info){ .time = record->time, .kind = record->kind };
-	return intern(capture, record->text, &mark->text);
+	TRY(intern(capture, record->text, &mark.text));
+	return REEL_APPEND(capture->marks, capture->n_marks, capture->marks_capacity, mark);
 }
 
 /* The problem of a limit, when it is reached first. */

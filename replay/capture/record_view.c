@@ -30,9 +30,7 @@ static struct reel_field *take(struct view *view, size_t n)
 static struct reel_error *reserve(struct view *view, size_t n)
 {
 	view->n = 0;
-	return reel_array_fit(&view->fields, n, &view->capacity, sizeof(*view->fields))
-		       ? NULL
-		       : reel_error_no_memory();
+	return REEL_FIT(view->fields, n, view->capacity);
 }
 
 static struct reel_field number(const char *name, uint64_t value)

@@ -23,14 +23,6 @@ struct mapped {
 
 /* ---- NT_FILE -------------------------------------------------------------------------------- */
 
-static struct reel_error *add_file(struct reel_core *core, const struct reel_core_file *file)
-{
-	if (!reel_array_reserve(&core->files, core->n_files, &core->files_capacity, sizeof(*file)))
-		return reel_error_no_memory();
-	core->files[core->n_files++] = *file;
-	return NULL;
-}
-
 /* Rounded to pages, as mapped; not over one of the first `n_recorded` files. */
 static struct reel_error *add_segment(struct reel_core *core, size_t n_recorded,
 				      const GElf_Phdr *segment, uint64_t bias, const char *path)
@@ -48,7 +40,7 @@ static struct reel_error *add_segment(struct reel_core *core, size_t n_recorded,
 	if (segment->p_offset < before || file.end <= file.begin ||
 	    (next < n_recorded && core->files[next].begin < file.end))
 		return NULL;
-	return add_file(core, &file);
+	return REEL_APPEND(core->files, core->n_files, core->files_capacity, file);
 }
 
 static struct reel_error *add_segments(struct reel_core *core, size_t n_recorded,
@@ -135,11 +127,7 @@ static struct reel_error *add_module(struct reel_core *core, const struct reel_m
 	};
 
 	mapped.has_bias = reel_module_bias(module, mapping, &mapped.bias);
-	if (!reel_array_reserve(&core->modules, core->n_modules, &core->modules_capacity,
-				sizeof(mapped)))
-		return reel_error_no_memory();
-	core->modules[core->n_modules++] = mapped;
-	return NULL;
+	return REEL_APPEND(core->modules, core->n_modules, core->modules_capacity, mapped);
 }
 
 /* The rest of a module's file that is mapped. */
@@ -189,7 +177,7 @@ static struct reel_error *add_mapping(struct mapped *mapped, const struct reel_m
 	TRY(path_of(core, mapping->module, &file.path));
 	/* The program may have changed its code. */
 	if (!(mapping->protection & PROTECTION_WRITE))
-		TRY(add_file(core, &file));
+		TRY(REEL_APPEND(core->files, core->n_files, core->files_capacity, file));
 	if (reel_id_set_has(&mapped->modules, mapping->module))
 		return NULL;
 	if (!reel_id_set_add(&mapped->modules, mapping->module))

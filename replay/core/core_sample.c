@@ -68,9 +68,7 @@ static struct reel_error *append_piece(struct reel_core *core, uint64_t address,
 {
 	struct reel_core_piece piece = { .address = address, .size = size };
 
-	if (!reel_array_reserve(&core->pieces, core->n_pieces, &core->pieces_capacity,
-				sizeof(piece)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(core->pieces, core->n_pieces + 1, core->pieces_capacity));
 	piece.bytes = malloc(size);
 	if (!piece.bytes)
 		return reel_error_no_memory();

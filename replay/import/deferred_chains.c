@@ -39,10 +39,8 @@ struct reel_error *reel_deferred_chains_add(struct deferred_chains *chains,
 	*ok_ret = take_words(&payload, &cookie, &words);
 	if (!*ok_ret)
 		return NULL;
-	if (!reel_array_reserve(&chains->list, chains->n, &chains->capacity, sizeof(*chains->list)))
-		return reel_error_no_memory();
-	chains->list[chains->n++] = (struct deferred_chain){ cookie, time, id.tid, position };
-	return NULL;
+	return REEL_APPEND(chains->list, chains->n, chains->capacity,
+			   (struct deferred_chain){ cookie, time, id.tid, position });
 }
 
 static int compare(uint64_t a, uint64_t b)

@@ -84,10 +84,7 @@ struct reel_error *reel_perf_events_add(struct perf_events *events, struct perf_
 	read_attr(attr, &event);
 	if (events->n_events == EVENTS_MAX)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than %d events", EVENTS_MAX);
-	if (!reel_array_reserve(&events->events, events->n_events, &events->capacity,
-				sizeof(*events->events)))
-		return reel_error_no_memory();
-	events->events[events->n_events++] = event;
+	TRY(REEL_APPEND(events->events, events->n_events, events->capacity, event));
 	while (perf_cursor_left(ids) >= 8)
 		TRY(add_id(events, perf_cursor_u64(ids), events->n_events - 1));
 	return NULL;

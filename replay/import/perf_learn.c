@@ -204,12 +204,8 @@ static struct reel_error *take_attr(struct importer *importer, const struct perf
 static struct reel_error *add_entry(struct importer *importer, const struct perf_record *record,
 				    uint64_t time)
 {
-	if (!reel_array_reserve(&importer->queue.entries, importer->queue.n,
-				&importer->queue.capacity, sizeof(*importer->queue.entries)))
-		return reel_error_no_memory();
-	importer->queue.entries[importer->queue.n++] =
-		(struct perf_entry){ time, record->position };
-	return NULL;
+	return REEL_APPEND(importer->queue.entries, importer->queue.n, importer->queue.capacity,
+			   (struct perf_entry){ time, record->position });
 }
 
 /* Records without a time get the previous record's. */

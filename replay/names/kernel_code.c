@@ -51,11 +51,7 @@ void reel_kernel_symbol_map_destroy(struct reel_kernel_symbol_map *symbols)
 struct reel_error *reel_kernel_symbol_map_add(struct reel_kernel_symbol_map *symbols,
 					      const struct reel_kernel_symbol *symbol)
 {
-	if (!reel_array_reserve(&symbols->all, symbols->n, &symbols->capacity,
-				sizeof(*symbols->all)))
-		return reel_error_no_memory();
-	symbols->all[symbols->n++] = *symbol;
-	return NULL;
+	return REEL_APPEND(symbols->all, symbols->n, symbols->capacity, *symbol);
 }
 
 struct place {

@@ -509,9 +509,7 @@ static struct reel_error *make_frames(struct reel_symbolizer *symbolizer, const 
 	static const struct reel_debug_frame more = { .function = "[more inlined functions]",
 						      .file = "" };
 
-	if (!reel_array_fit(&symbolizer->frames, found->n, &symbolizer->frames_capacity,
-			    sizeof(*symbolizer->frames)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(symbolizer->frames, found->n, symbolizer->frames_capacity));
 	for (size_t i = 0; i < found->n; i++) {
 		const struct reel_debug_frame *from = &found->frames[i];
 		struct reel_symbol_frame *frame = &symbolizer->frames[i];

@@ -87,13 +87,6 @@ static struct reel_error *find_steps(struct resolve *resolve,
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-static struct reel_error *reserve_chain(struct resolve *resolve, size_t n)
-{
-	return reel_array_fit(&resolve->chain, n, &resolve->chain_capacity, sizeof(*resolve->chain))
-		       ? NULL
-		       : reel_error_no_memory();
-}
-
 /* A sample's walk by frame pointers beside its stack; it follows the trace in the chain. */
 static size_t walk_of(const struct resolve *resolve, const struct reel_sample *sample,
 		      const uint64_t **ret)
@@ -153,7 +146,7 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 	n_walk = walk_of(resolve, sample, &walk);
 	if (n_walk > REEL_CHAIN_MAX - frames->n)
 		n_walk = REEL_CHAIN_MAX - frames->n;
-	TRY(reserve_chain(resolve, frames->n + n_walk));
+	TRY(REEL_FIT(resolve->chain, frames->n + n_walk, resolve->chain_capacity));
 	TRY(find_steps(resolve, frames, stop, !n_walk, &id));
 	number_natives(resolve, frames, sample);
 	if (frames->n)

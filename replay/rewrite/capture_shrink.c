@@ -40,12 +40,9 @@ static struct reel_error *path_reserve(struct path *path, size_t n)
 {
 	size_t capacity = path->capacity;
 
-	if (!reel_array_fit(&path->addresses, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
-	    !reel_array_fit(&path->lookups, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
-	    !reel_array_fit(&path->steps, n, &capacity, 1))
-		return reel_error_no_memory();
-	path->capacity = capacity;
-	return NULL;
+	TRY(REEL_FIT(path->addresses, n, (size_t){ capacity }));
+	TRY(REEL_FIT(path->lookups, n, (size_t){ capacity }));
+	return REEL_FIT(path->steps, n, path->capacity);
 }
 
 static void path_free(struct path *path)

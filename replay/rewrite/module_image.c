@@ -104,8 +104,7 @@ static struct reel_error *add_lines(struct names *names, uint64_t address,
 	if (n == 1 && !*outermost->file && !outermost->line && !outermost->column &&
 	    has_symbol(names, address, outermost))
 		return NULL;
-	if (!reel_array_fit(&names->frames, n, &names->capacity, sizeof(*names->frames)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(names->frames, n, names->capacity));
 	for (size_t i = 0; i < n; i++)
 		names->frames[i] = (struct reel_debug_frame){
 			.function = frames[i].function,

@@ -42,9 +42,7 @@ static struct reel_error *reserve(struct rewrite *rewrite, const struct reel_sam
 
 	for (size_t i = 0; i < sample->n_regions; i++)
 		size += sample->regions[i].size;
-	return reel_array_fit(&rewrite->bytes, size, &rewrite->capacity, 1)
-		       ? NULL
-		       : reel_error_no_memory();
+	return REEL_FIT(rewrite->bytes, size, rewrite->capacity);
 }
 
 static void copy_registers(struct rewrite *rewrite, const struct reel_sample *from)

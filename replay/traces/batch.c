@@ -94,22 +94,16 @@ struct reel_error *reel_batch_reserve_frames(struct reel_batch *batch, size_t n)
 {
 	size_t wanted = batch->n_frames + n, capacity = batch->frames_capacity;
 
-	if (!reel_array_fit(&batch->frames, wanted, &(size_t){ capacity },
-			    sizeof(*batch->frames)) ||
-	    !reel_array_fit(&batch->addresses, wanted, &(size_t){ capacity },
-			    sizeof(*batch->addresses)) ||
-	    !reel_array_fit(&batch->steps, wanted, &capacity, sizeof(*batch->steps)))
-		return reel_error_no_memory();
-	batch->frames_capacity = capacity;
-	return NULL;
+	TRY(REEL_FIT(batch->frames, wanted, (size_t){ capacity }));
+	TRY(REEL_FIT(batch->addresses, wanted, (size_t){ capacity }));
+	return REEL_FIT(batch->steps, wanted, batch->frames_capacity);
 }
 
 static struct reel_error *add_text(struct reel_batch *batch, const char *text, size_t *ret)
 {
 	size_t size = strlen(text) + 1;
 
-	if (!reel_array_fit(&batch->texts, batch->texts_size + size, &batch->texts_capacity, 1))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(batch->texts, batch->texts_size + size, batch->texts_capacity));
 	*ret = batch->texts_size;
 	memcpy(batch->texts + batch->texts_size, text, size);
 	batch->texts_size += size;
@@ -121,11 +115,7 @@ static struct reel_error *add_label(struct reel_batch *batch, const struct reel_
 	struct reel_batch_label added = { *label, 0 };
 
 	TRY(add_text(batch, label->text, &added.text));
-	if (!reel_array_reserve(&batch->labels, batch->n_labels, &batch->labels_capacity,
-				sizeof(*batch->labels)))
-		return reel_error_no_memory();
-	batch->labels[batch->n_labels++] = added;
-	return NULL;
+	return REEL_APPEND(batch->labels, batch->n_labels, batch->labels_capacity, added);
 }
 
 static struct reel_error *add_value(struct reel_batch *batch, const struct reel_frame_value *value)
@@ -134,11 +124,7 @@ static struct reel_error *add_value(struct reel_batch *batch, const struct reel_
 
 	TRY(add_text(batch, value->name, &added.name));
 	TRY(add_text(batch, value->text, &added.text));
-	if (!reel_array_reserve(&batch->values, batch->n_values, &batch->values_capacity,
-				sizeof(*batch->values)))
-		return reel_error_no_memory();
-	batch->values[batch->n_values++] = added;
-	return NULL;
+	return REEL_APPEND(batch->values, batch->n_values, batch->values_capacity, added);
 }
 
 struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct reel_trace *trace,
@@ -152,13 +138,9 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 		TRY(add_label(batch, &trace->labels[i]));
 	for (size_t i = 0; i < trace->n_values; i++)
 		TRY(add_value(batch, &trace->values[i]));
-	if (!reel_array_reserve(&batch->traces, batch->n_traces, &batch->traces_capacity,
-				sizeof(*batch->traces)) ||
-	    !reel_array_fit(&batch->chains, batch->n_chains + n_chain, &batch->chains_capacity,
-			    sizeof(*batch->chains)) ||
-	    !reel_array_fit(&batch->sps, batch->n_sps + n_sps, &batch->sps_capacity,
-			    sizeof(*batch->sps)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(batch->traces, batch->n_traces + 1, batch->traces_capacity));
+	TRY(REEL_FIT(batch->chains, batch->n_chains + n_chain, batch->chains_capacity));
+	TRY(REEL_FIT(batch->sps, batch->n_sps + n_sps, batch->sps_capacity));
 	/* Skip traces that also share all of these frames. */
 	while (n_shared && batch->traces[base].n_shared >= n_shared)
 		base = batch->traces[base].base;
@@ -186,11 +168,8 @@ struct reel_error *reel_batch_add_trace(struct reel_batch *batch, const struct r
 
 struct reel_error *reel_batch_add_count(struct reel_batch *batch, size_t module, uint64_t frames)
 {
-	if (!reel_array_reserve(&batch->counts, batch->n_counts, &batch->counts_capacity,
-				sizeof(*batch->counts)))
-		return reel_error_no_memory();
-	batch->counts[batch->n_counts++] = (struct reel_batch_count){ module, frames };
-	return NULL;
+	return REEL_APPEND(batch->counts, batch->n_counts, batch->counts_capacity,
+			   (struct reel_batch_count){ module, frames });
 }
 
 struct reel_error *reel_batch_add_problem(struct reel_batch *batch, struct reel_error *problem)
@@ -304,8 +283,7 @@ static struct reel_error *set_values(struct reel_batch_view *view, const struct 
 {
 	size_t n = view->trace.n_values;
 
-	if (!reel_array_fit(&view->values, n, &view->values_capacity, sizeof(*view->values)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(view->values, n, view->values_capacity));
 	for (size_t i = 0; i < n; i++) {
 		const struct reel_batch_value *value = &batch->values[first + i];
 

@@ -32,9 +32,7 @@ struct reel_error *reel_previous_traces_get(struct reel_previous_traces *traces,
 	if (thread_index >= traces->n) {
 		size_t before = traces->n;
 
-		if (!reel_array_fit(&traces->list, (size_t)thread_index + 1, &traces->n,
-				    sizeof(*traces->list)))
-			return reel_error_no_memory();
+		TRY(REEL_FIT(traces->list, (size_t)thread_index + 1, traces->n));
 		memset(traces->list + before, 0, (traces->n - before) * sizeof(*traces->list));
 	}
 	*ret = &traces->list[thread_index];
@@ -60,13 +58,10 @@ static struct reel_error *reserve(struct reel_previous_trace *previous, size_t n
 {
 	size_t capacity = previous->capacity;
 
-	if (!reel_array_fit(&previous->addresses, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
-	    !reel_array_fit(&previous->lookups, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
-	    !reel_array_fit(&previous->named, n, &(size_t){ capacity }, sizeof(size_t)) ||
-	    !reel_array_fit(&previous->steps, n, &capacity, 1))
-		return reel_error_no_memory();
-	previous->capacity = capacity;
-	return NULL;
+	TRY(REEL_FIT(previous->addresses, n, (size_t){ capacity }));
+	TRY(REEL_FIT(previous->lookups, n, (size_t){ capacity }));
+	TRY(REEL_FIT(previous->named, n, (size_t){ capacity }));
+	return REEL_FIT(previous->steps, n, previous->capacity);
 }
 
 /* Too many threads with deep stacks: keeps only this thread's frames. */
@@ -111,11 +106,8 @@ static struct reel_error *add_to_runs(struct reel_previous_trace *previous, size
 		last->end++;
 		return NULL;
 	}
-	if (!reel_array_reserve(&previous->runs, previous->n_runs, &previous->runs_capacity,
-				sizeof(*last)))
-		return reel_error_no_memory();
-	previous->runs[previous->n_runs++] = (struct reel_previous_run){ module, previous->n + 1 };
-	return NULL;
+	return REEL_APPEND(previous->runs, previous->n_runs, previous->runs_capacity,
+			   (struct reel_previous_run){ module, previous->n + 1 });
 }
 
 struct reel_error *reel_previous_trace_add(struct reel_previous_trace *previous,

@@ -266,8 +266,7 @@ struct reel_error *reel_runtime_order_make(struct reel_runtime_order *order,
 {
 	size_t n = unwound->n + sample->n_runtime_frames, segment = 0, at = 0;
 
-	if (!reel_array_fit(&order->frames, n, &order->capacity, sizeof(*order->frames)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(order->frames, n, order->capacity));
 	order->n = 0;
 	if (!find_owners(order, sample, unwound))
 		count_owners(order, sample, unwound, names, is_complete);

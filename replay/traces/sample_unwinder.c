@@ -234,9 +234,7 @@ static struct reel_error *keep_addresses(struct reel_sample_unwinder *unwinder, 
 	const struct reel_unwind_frames *unwound = &unwinder->unwound;
 
 	*n_ret = unwound->n;
-	if (!reel_array_fit(&unwinder->kept, unwound->n, &unwinder->kept_capacity,
-			    sizeof(*unwinder->kept)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(unwinder->kept, unwound->n, unwinder->kept_capacity));
 	memcpy(unwinder->kept, unwound->addresses, unwound->n * sizeof(*unwinder->kept));
 	return NULL;
 }

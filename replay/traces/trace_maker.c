@@ -207,9 +207,7 @@ static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
 {
 	const struct reel_unwind_frames *unwound = maker->unwound;
 
-	if (!reel_array_fit(&maker->new_frames, n, &maker->new_capacity,
-			    sizeof(*maker->new_frames)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(maker->new_frames, n, maker->new_capacity));
 	for (size_t i = 0; i < n; i++)
 		TRY(unwound->steps[i] == REEL_STEP_GAP
 			    ? reel_frame_table_gap(maker->capture->frames, &maker->new_frames[i])
@@ -226,10 +224,7 @@ static struct reel_error *append_sp(struct reel_trace_maker *maker, size_t n, ui
 	if (!maker->filter->lists.stacks)
 		return NULL;
 	while (n--) {
-		if (!reel_array_reserve(&maker->sps, maker->n_sps, &maker->sps_capacity,
-					sizeof(*maker->sps)))
-			return reel_error_no_memory();
-		maker->sps[maker->n_sps++] = sp;
+		TRY(REEL_APPEND(maker->sps, maker->n_sps, maker->sps_capacity, sp));
 	}
 	return NULL;
 }

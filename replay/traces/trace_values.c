@@ -262,11 +262,8 @@ static struct reel_error *set_frames(struct reel_trace_values *values,
 {
 	bool certain = true, called_go = false;
 
-	if (!reel_array_fit(&values->frames, unwound->n, &values->frames_capacity,
-			    sizeof(*values->frames)) ||
-	    !reel_array_fit(&values->modules, unwound->n, &values->modules_capacity,
-			    sizeof(struct reel_module *)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(values->frames, unwound->n, values->frames_capacity));
+	TRY(REEL_FIT(values->modules, unwound->n, values->modules_capacity));
 	if (unwound->n)
 		values->memory = *unwound->states[0].memory;
 	values->memory.read_other = read_constant;
@@ -429,11 +426,9 @@ static struct reel_error *add_value(struct reel_trace_values *values,
 	made.value.is_number = result.is_number;
 	made.value.is_signed = result.is_signed;
 	made.value.number = result.number;
-	if (values->texts.failed ||
-	    !reel_array_reserve(&values->made, values->n, &values->made_capacity, sizeof(made)))
+	if (values->texts.failed)
 		return reel_error_no_memory();
-	values->made[values->n++] = made;
-	return NULL;
+	return REEL_APPEND(values->made, values->n, values->made_capacity, made);
 }
 
 /* The variable that the expression begins with: of inner blocks first. */
@@ -474,8 +469,8 @@ static struct reel_error *answer(struct reel_trace_values *values,
 }
 
 /* The functions at a frame's address; the first is shown as frame `shown` of the trace. */
-static struct reel_error *take_frame(struct reel_trace_values *values, size_t frame, size_t shown,
-				     const struct reel_address_frames *found)
+static struct reel_error *answer_frame(struct reel_trace_values *values, size_t frame, size_t shown,
+				       const struct reel_address_frames *found)
 {
 	const struct reel_value_frame *it = &values->frames[frame];
 	const struct reel_places *places = NULL;
@@ -534,8 +529,8 @@ static size_t find_locks(const struct reel_trace_values *values, size_t frame,
 	return n_distinct;
 }
 
-static struct reel_error *take_locked(struct reel_trace_values *values, size_t frame, size_t shown,
-				      const struct reel_address_frames *found)
+static struct reel_error *answer_locked(struct reel_trace_values *values, size_t frame,
+					size_t shown, const struct reel_address_frames *found)
 {
 	pthread_mutex_t *locks[1 + REEL_VALUE_CALLERS_MAX];
 	size_t n = find_locks(values, frame, locks);
@@ -543,22 +538,22 @@ static struct reel_error *take_locked(struct reel_trace_values *values, size_t f
 
 	for (size_t i = 0; i < n; i++)
 		pthread_mutex_lock(locks[i]);
-	error = take_frame(values, frame, shown, found);
+	error = answer_frame(values, frame, shown, found);
 	while (n--)
 		pthread_mutex_unlock(locks[n]);
 	return error;
 }
 
 /* Again, as long as something was needed that was not there. */
-static struct reel_error *take_whole_frame(struct reel_trace_values *values, size_t frame,
-					   size_t shown, const struct reel_address_frames *found)
+static struct reel_error *answer_whole_frame(struct reel_trace_values *values, size_t frame,
+					     size_t shown, const struct reel_address_frames *found)
 {
 	size_t n = values->n, size = values->texts.size;
 
 	values->all_locked = false;
 	for (;;) {
 		values->needs_all = false;
-		TRY(take_locked(values, frame, shown, found));
+		TRY(answer_locked(values, frame, shown, found));
 		if (!values->needs_all &&
 		    values->n_definitions_counted == values->definitions_index.n)
 			return NULL;
@@ -571,22 +566,20 @@ static struct reel_error *take_whole_frame(struct reel_trace_values *values, siz
 	}
 }
 
-static struct reel_error *take_frames(struct reel_trace_values *values,
-				      const struct reel_address_frames *found, size_t n,
-				      size_t shown)
+static struct reel_error *answer_frames(struct reel_trace_values *values,
+					const struct reel_address_frames *found, size_t n,
+					size_t shown)
 {
 	for (size_t i = 0; i < n; shown += found[i].n, i++) {
 		if (any_wanted(values, &found[i]))
-			TRY(take_whole_frame(values, i, shown, &found[i]));
+			TRY(answer_whole_frame(values, i, shown, &found[i]));
 	}
 	return NULL;
 }
 
 static struct reel_error *give(struct reel_trace_values *values, struct reel_trace *trace)
 {
-	if (!reel_array_fit(&values->values, values->n, &values->values_capacity,
-			    sizeof(*values->values)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(values->values, values->n, values->values_capacity));
 	for (size_t i = 0; i < values->n; i++) {
 		values->values[i] = values->made[i].value;
 		values->values[i].name = (const char *)values->texts.bytes + values->made[i].name;
@@ -616,7 +609,7 @@ struct reel_error *reel_trace_values_make(struct reel_trace_values *values,
 		return NULL;
 	values->n_frames = n;
 	TRY(set_frames(values, sample, unwound));
-	TRY(take_frames(values, found, n, trace->n_kernel_frames));
+	TRY(answer_frames(values, found, n, trace->n_kernel_frames));
 	return give(values, trace);
 }
 
@@ -657,11 +650,9 @@ static struct reel_error *add_kept(struct reel_trace_values *values, size_t requ
 	made.text = values->texts.size;
 	reel_buffer_append(&values->texts, kept->text.data, kept->text.size);
 	reel_buffer_u8(&values->texts, 0);
-	if (values->texts.failed ||
-	    !reel_array_reserve(&values->made, values->n, &values->made_capacity, sizeof(made)))
+	if (values->texts.failed)
 		return reel_error_no_memory();
-	values->made[values->n++] = made;
-	return NULL;
+	return REEL_APPEND(values->made, values->n, values->made_capacity, made);
 }
 
 /* In the order of frames and requests, as computed ones are; texts are in the order of adding. */
@@ -686,8 +677,7 @@ struct reel_error *reel_trace_values_take_kept(struct reel_trace_values *values,
 	size_t shown = trace->n_kernel_frames;
 
 	values->n = values->texts.size = 0;
-	if (!reel_array_fit(&values->shown, n, &values->shown_capacity, sizeof(*values->shown)))
-		return reel_error_no_memory();
+	TRY(REEL_FIT(values->shown, n, values->shown_capacity));
 	for (size_t i = 0; i < n; shown += found[i].n, i++)
 		values->shown[i] = shown;
 	while (reel_kept_values_next(&reader, &kept)) {

@@ -60,12 +60,9 @@ static struct reel_error *reserve(struct reel_waker_join *join, size_t n)
 {
 	size_t capacity = join->capacity;
 
-	if (!reel_array_fit(&join->frames, n, &(size_t){ capacity }, sizeof(*join->frames)) ||
-	    !reel_array_fit(&join->addresses, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
-	    !reel_array_fit(&join->steps, n, &capacity, sizeof(*join->steps)))
-		return reel_error_no_memory();
-	join->capacity = capacity;
-	return NULL;
+	TRY(REEL_FIT(join->frames, n, (size_t){ capacity }));
+	TRY(REEL_FIT(join->addresses, n, (size_t){ capacity }));
+	return REEL_FIT(join->steps, n, join->capacity);
 }
 
 static void put(struct reel_waker_join *join, size_t at, const struct waker_frame *frame)
