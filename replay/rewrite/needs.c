@@ -5,24 +5,12 @@
 #include "replay/rewrite/id_map.h"
 #include "replay/rewrite/needs.h"
 
-/* Keys of symbols.  JIT: space, time and address.  Kernel: origin, since and address. */
-struct key {
-	uint64_t a, b, c;
-};
-
-struct keys {
-	struct key *all;
-	size_t n;
-};
-
 struct reel_needs {
 	struct reel_capture *capture;
 	uint64_t from, to;
 	/* Needed ids.  The number of a space is the time when it was last needed, plus 1. */
 	struct reel_id_map ids[REEL_ID_KINDS];
-	/* JIT symbols by the pointer to their struct reel_jit_symbol; kernel symbols by index. */
-	struct reel_id_map jit_symbols, kernel_symbols;
-	struct keys jit_keys, kernel_keys;
+	struct reel_id_map jit_symbols, kernel_symbols; /* by symbol_key */
 	/* Kernel modules whose symbols are needed. */
 	struct reel_id_map kernel_modules;
 	bool all_kernel_symbols; /* a symbol without a size ends at the next one */
@@ -51,8 +39,6 @@ void reel_needs_destroy(struct reel_needs *needs)
 	reel_id_map_free(&needs->jit_symbols);
 	reel_id_map_free(&needs->kernel_symbols);
 	reel_id_map_free(&needs->kernel_modules);
-	free(needs->jit_keys.all);
-	free(needs->kernel_keys.all);
 	free(needs);
 }
 
@@ -98,13 +84,26 @@ static struct reel_error *mark_cgroup(struct reel_needs *needs,
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
+/* JIT symbols: space, time and address.  Kernel: origin, since and address.  If two had the same
+ * hash, a symbol too many would be copied. */
+static uint64_t symbol_key(uint64_t a, uint64_t b, uint64_t c)
+{
+	const uint64_t parts[] = { a, b, c };
+
+	return reel_bytes_hash(REEL_HASH_BEGIN,
+			       (struct reel_bytes){ (const uint8_t *)parts, sizeof(parts) });
+}
+
+static uint64_t kernel_key(const struct reel_kernel_symbol *symbol)
+{
+	return symbol_key(symbol->origin, symbol->since, symbol->address);
+}
+
 static struct reel_error *mark_kernel(struct reel_needs *needs, const struct reel_sample *sample)
 {
 	const struct reel_kernel_symbol_map *symbols = needs->capture->kernel_symbols;
 	const struct reel_origin_capture *origin =
 		reel_origins_of_sample(needs->capture->origins, sample->id);
-	size_t n;
-	const struct reel_kernel_symbol *all = reel_kernel_symbol_map_all(symbols, &n);
 
 	for (size_t i = 0; i < 2 * sample->n_kernel_chain; i++) {
 		/* Whether one byte less is looked up depends on the preceding address. */
@@ -112,9 +111,8 @@ static struct reel_error *mark_kernel(struct reel_needs *needs, const struct ree
 		const struct reel_kernel_symbol *symbol = reel_kernel_symbol_map_find(
 			symbols, origin ? origin->id : 0, address, sample->time);
 
-		if (!symbol)
-			continue;
-		TRY(mark(&needs->kernel_symbols, (uint64_t)(symbol - all)));
+		if (symbol)
+			TRY(mark(&needs->kernel_symbols, kernel_key(symbol)));
 	}
 	return NULL;
 }
@@ -126,9 +124,9 @@ static struct reel_error *mark_jit(struct reel_needs *needs, const struct reel_s
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct reel_jit_symbol *symbol = reel_space_view_jit_symbol(view, word - i);
 
-		if (!symbol)
-			continue;
-		TRY(mark(&needs->jit_symbols, (uint64_t)(uintptr_t)symbol));
+		if (symbol)
+			TRY(mark(&needs->jit_symbols,
+				 symbol_key(symbol->space, symbol->time, symbol->address)));
 	}
 	return NULL;
 }
@@ -201,58 +199,6 @@ struct reel_error *reel_needs_add(struct reel_needs *needs, const struct reel_sa
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static int compare_keys(const void *x, const void *y)
-{
-	const struct key *a = x, *b = y;
-
-	if (a->a != b->a)
-		return a->a < b->a ? -1 : 1;
-	if (a->b != b->b)
-		return a->b < b->b ? -1 : 1;
-	return (a->c > b->c) - (a->c < b->c);
-}
-
-static bool has_key(const struct keys *keys, struct key key)
-{
-	return keys->n && bsearch(&key, keys->all, keys->n, sizeof(key), compare_keys) != NULL;
-}
-
-/* Makes the keys of marked symbols; `key_of` interprets their ids. */
-static struct reel_error *make_keys(const struct reel_needs *needs, struct reel_id_map *map,
-				    struct key (*key_of)(const struct reel_needs *needs,
-							 uint64_t id),
-				    struct keys *ret)
-{
-	_cleanup_free_ struct reel_id_entry **entries = reel_id_table_sorted(&map->table);
-
-	if (!map->table.count)
-		return NULL;
-	ret->all = reallocarray(NULL, map->table.count, sizeof(*ret->all));
-	if (!entries || !ret->all)
-		return reel_error_no_memory();
-	for (ret->n = 0; ret->n < map->table.count; ret->n++)
-		ret->all[ret->n] = key_of(needs, entries[ret->n]->id);
-	qsort(ret->all, ret->n, sizeof(*ret->all), compare_keys);
-	return NULL;
-}
-
-static struct key jit_key(const struct reel_needs *needs, uint64_t id)
-{
-	const struct reel_jit_symbol *symbol = (const void *)(uintptr_t)id;
-
-	(void)needs;
-	return (struct key){ symbol->space, symbol->time, symbol->address };
-}
-
-static struct key kernel_key(const struct reel_needs *needs, uint64_t id)
-{
-	size_t n;
-	const struct reel_kernel_symbol *all =
-		reel_kernel_symbol_map_all(needs->capture->kernel_symbols, &n);
-
-	return (struct key){ all[id].origin, all[id].since, all[id].address };
-}
-
 /* Other symbols locate the sections of a kernel module; the kernel is moved as a whole. */
 static struct reel_error *mark_kernel_modules(struct reel_needs *needs)
 {
@@ -264,7 +210,7 @@ static struct reel_error *mark_kernel_modules(struct reel_needs *needs)
 		const struct reel_record_module *module;
 
 		needs->all_kernel_symbols |= !all[i].size;
-		if (!reel_id_map_find(&needs->kernel_symbols, i))
+		if (!reel_id_map_find(&needs->kernel_symbols, kernel_key(&all[i])))
 			continue;
 		TRY(mark(&needs->ids[REEL_ID_MODULE], all[i].module_id));
 		module = reel_timeline_module(needs->capture->timeline, all[i].module_id);
@@ -292,8 +238,8 @@ static bool needs_kernel_symbol(const struct reel_needs *needs,
 				const struct reel_record_kernel_symbol *symbol)
 {
 	return needs->all_kernel_symbols || !symbol->name.size || is_text_start(symbol->name) ||
-	       has_key(&needs->kernel_keys,
-		       (struct key){ symbol->origin, symbol->since, symbol->address }) ||
+	       reel_id_map_find(&needs->kernel_symbols,
+				symbol_key(symbol->origin, symbol->since, symbol->address)) ||
 	       reel_id_map_find(&needs->kernel_modules, symbol->module);
 }
 
@@ -335,8 +281,6 @@ struct reel_error *reel_needs_seal(struct reel_needs *needs)
 	size_t n;
 	const struct reel_block *blocks = reel_reader_blocks(needs->capture->reader, &n);
 
-	TRY(make_keys(needs, &needs->jit_symbols, jit_key, &needs->jit_keys));
-	TRY(make_keys(needs, &needs->kernel_symbols, kernel_key, &needs->kernel_keys));
 	TRY(mark_kernel_modules(needs));
 	TRY(reel_block_reader_create(needs->capture->reader, &block_reader));
 	reel_block_reader_choose(block_reader, is_needed_map, needs);
@@ -367,11 +311,12 @@ bool reel_needs_record(const struct reel_needs *needs, const struct reel_record 
 	case REEL_RECORD_SPACE_EXIT:
 		return reel_id_map_find(&needs->ids[REEL_ID_SPACE], id);
 	case REEL_RECORD_JIT_SYMBOL:
-		return has_key(&needs->jit_keys, (struct key){ id, record->jit_symbol.time,
-							       record->jit_symbol.address });
+		return reel_id_map_find(
+			&needs->jit_symbols,
+			symbol_key(id, record->jit_symbol.time, record->jit_symbol.address));
 	case REEL_RECORD_JIT_LINE:
-		return has_key(&needs->jit_keys, (struct key){ id, record->jit_line.time,
-							       record->jit_line.function });
+		return reel_id_map_find(&needs->jit_symbols, symbol_key(id, record->jit_line.time,
+									record->jit_line.function));
 	case REEL_RECORD_KERNEL_SYMBOL:
 		return needs_kernel_symbol(needs, &record->kernel_symbol);
 	case REEL_RECORD_SPACE_CGROUP: /* others have no samples left */
