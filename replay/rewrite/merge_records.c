@@ -7,7 +7,7 @@
 /* A reader's limit for all images (replay/names/module.c). */
 #define IMAGES_SIZE_MAX (64u << 20)
 
-static struct reel_error *put(struct reel_merge_copy *copy, const struct reel_record *record)
+static struct reel_error *write_side(struct reel_merge_copy *copy, const struct reel_record *record)
 {
 	copy->merge->side_written++;
 	return reel_writer_record(copy->merge->writer, record);
@@ -88,41 +88,42 @@ static struct reel_error *share(struct reel_merge_copy *copy, const struct reel_
 	return error;
 }
 
-static struct reel_error *define_event(struct reel_merge_copy *copy, struct reel_record record)
+/* Writes a definition with its new id, unless its content has one; `id` is the record's.  The first
+ * record of an id is used. */
+static struct reel_error *define(struct reel_merge_copy *copy, struct reel_id_map *ids,
+				 struct reel_record *record, uint64_t *id, uint64_t *n_ids)
 {
-	uint64_t *id;
-	struct reel_error *error = reel_id_map_get(&copy->events, record.event.id, &id);
+	uint64_t *new_id;
 	bool is_new;
 
-	/* The first record of an id is used. */
-	if (error || *id)
-		return error;
-	record.event.id = 0;
-	error = share(copy, &record, 0, &copy->merge->n_events, id, &is_new);
-	record.event.id = *id;
-	return error || !is_new ? error : put(copy, &record);
+	TRY(reel_id_map_get(ids, *id, &new_id));
+	if (*new_id)
+		return NULL;
+	*id = 0;
+	TRY(share(copy, record, 0, n_ids, new_id, &is_new));
+	*id = *new_id;
+	return is_new ? write_side(copy, record) : NULL;
+}
+
+static struct reel_error *define_event(struct reel_merge_copy *copy, struct reel_record record)
+{
+	return define(copy, &copy->events, &record, &record.event.id, &copy->merge->n_events);
 }
 
 static struct reel_error *define_steps(struct reel_merge_copy *copy, struct reel_record record)
 {
-	uint64_t *id;
-	struct reel_error *error = reel_id_map_get(&copy->steps, record.trace_steps.id, &id);
-	bool is_new;
+	struct reel_merge *merge = copy->merge;
 
-	if (error || *id)
-		return error;
-	record.trace_steps.id = 0;
-	TRY(share(copy, &record, 0, &copy->merge->n_steps, id, &is_new));
-	if (copy->merge->n_steps > REEL_TRACE_STEPS_MAX)
-		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "%s: too many different ways to unwind traces for one "
-					 "capture (2^20); merge fewer captures at a time",
-					 copy->path);
-	record.trace_steps.id = *id;
-	return is_new ? put(copy, &record) : NULL;
+	TRY(define(copy, &copy->steps, &record, &record.trace_steps.id, &merge->n_steps));
+	if (merge->n_steps <= REEL_TRACE_STEPS_MAX)
+		return NULL;
+	return reel_error_create(REEL_ERROR_UNSUPPORTED,
+				 "%s: too many different ways to unwind traces for one capture "
+				 "(2^20); merge fewer captures at a time",
+				 copy->path);
 }
 
-static struct reel_error *note_image(struct reel_merge_copy *copy,
+static struct reel_error *hash_image(struct reel_merge_copy *copy,
 				     const struct reel_record_image *image)
 {
 	const struct reel_contents *contents = &copy->merge->contents;
@@ -142,7 +143,7 @@ static struct reel_error *note_image(struct reel_merge_copy *copy,
 
 /* ---- origins -------------------------------------------------------------------------------- */
 
-static struct reel_error *put_origin(struct reel_merge_copy *copy, struct reel_record *record)
+static struct reel_error *write_origin(struct reel_merge_copy *copy, struct reel_record *record)
 {
 	struct reel_merge *merge = copy->merge;
 	uint64_t id, next = merge->n_files + 1;
@@ -158,14 +159,14 @@ static struct reel_error *put_origin(struct reel_merge_copy *copy, struct reel_r
 	new_id(&merge->ids[REEL_ID_ORIGIN], &record->origin.id);
 	new_id(&merge->samples, &record->origin.first_sample);
 	TRY(reel_origins_add(merge->hosts, &record->origin));
-	return put(copy, record);
+	return write_side(copy, record);
 }
 
 static struct reel_error *define_origin(struct reel_merge_copy *copy, struct reel_record record)
 {
 	if (record.origin.first_sample < copy->first_origin_sample)
 		copy->first_origin_sample = record.origin.first_sample;
-	return put_origin(copy, &record);
+	return write_origin(copy, &record);
 }
 
 struct reel_error *reel_merge_define_origin(struct reel_merge_copy *copy,
@@ -197,7 +198,7 @@ struct reel_error *reel_merge_define_origin(struct reel_merge_copy *copy,
 	/* Samples before the first ORIGIN's have none. */
 	if (!copy->first_origin_sample)
 		return NULL;
-	error = put_origin(copy, &record);
+	error = write_origin(copy, &record);
 	copy->own_origin = record.origin.id;
 	return error;
 }
@@ -212,7 +213,7 @@ struct reel_error *reel_merge_define(struct reel_merge_copy *copy, const struct 
 	case REEL_RECORD_TRACE_STEPS:
 		return define_steps(copy, *record);
 	case REEL_RECORD_IMAGE:
-		return note_image(copy, &record->image);
+		return hash_image(copy, &record->image);
 	case REEL_RECORD_ORIGIN:
 		return define_origin(copy, *record);
 	default:
@@ -265,7 +266,7 @@ struct reel_error *reel_merge_define_module(struct reel_merge_copy *copy,
 					 "time, or use 'stackreel resolve' on them first",
 					 copy->path, IMAGES_SIZE_MAX >> 20);
 	record.module.id = id;
-	return put(copy, &record);
+	return write_side(copy, &record);
 }
 
 static uint64_t new_module(const struct reel_merge_copy *copy, uint64_t module)
@@ -300,7 +301,7 @@ static struct reel_error *copy_image(struct reel_merge_copy *copy, struct reel_r
 	uint64_t number = mapped(&copy->modules, record->image.module);
 
 	record->image.module = number / 2;
-	return number & 1 ? put(copy, record) : NULL;
+	return number & 1 ? write_side(copy, record) : NULL;
 }
 
 static struct reel_error *copy_kernel_symbol(struct reel_merge_copy *copy,
@@ -314,7 +315,7 @@ static struct reel_error *copy_kernel_symbol(struct reel_merge_copy *copy,
 	change_record(copy, record);
 	if (!symbol->origin)
 		symbol->origin = copy->own_origin;
-	return put(copy, record);
+	return write_side(copy, record);
 }
 
 struct reel_error *reel_merge_copy_record(struct reel_merge_copy *copy, struct reel_record *record)
@@ -336,7 +337,7 @@ struct reel_error *reel_merge_copy_record(struct reel_merge_copy *copy, struct r
 			return NULL;
 	}
 	change_record(copy, record);
-	return put(copy, record);
+	return write_side(copy, record);
 }
 
 struct reel_error *reel_merge_copy_sample(struct reel_merge_copy *copy,
