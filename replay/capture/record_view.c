@@ -19,7 +19,7 @@ struct view {
 
 /* Room for `n` adjacent fields.  The caller has reserved enough for the whole record, so they never
  * move. */
-static struct reel_field *take(struct view *view, size_t n)
+static struct reel_field *append(struct view *view, size_t n)
 {
 	struct reel_field *fields = view->fields + view->n;
 
@@ -55,13 +55,20 @@ static struct reel_field list(const char *name, const struct reel_field *items, 
 	};
 }
 
+static struct reel_field object(const char *name, const struct reel_field *items, size_t n)
+{
+	return (struct reel_field){
+		.name = name, .kind = REEL_FIELD_OBJECT, .items = items, .n_items = n
+	};
+}
+
 static struct reel_error *view_record(struct view *view, const struct reel_record *record)
 {
 	const struct reel_schema *schema = reel_schema_of(record->id);
 	struct reel_field *fields;
 
 	TRY(reserve(view, schema->n_fields));
-	fields = take(view, schema->n_fields);
+	fields = append(view, schema->n_fields);
 	for (size_t i = 0; i < schema->n_fields; i++) {
 		const struct reel_schema_field *field = &schema->fields[i];
 		struct reel_bytes bytes;
@@ -94,10 +101,10 @@ static struct reel_error *view_layout(struct view *view,
 	struct reel_field *fields, *registers;
 
 	TRY(reserve(view, 2 + 3 * layout->n_slots));
-	fields = take(view, 2);
-	registers = take(view, layout->n_slots);
+	fields = append(view, 2);
+	registers = append(view, layout->n_slots);
 	for (size_t i = 0; i < layout->n_slots; i++) {
-		struct reel_field *pair = take(view, 2);
+		struct reel_field *pair = append(view, 2);
 
 		pair[0] = number("", layout->slots[i].dwarf);
 		pair[1] = number("", layout->slots[i].size);
@@ -111,10 +118,10 @@ static struct reel_error *view_layout(struct view *view,
 static struct reel_field view_registers(struct view *view, const struct reel_sample *sample)
 {
 	size_t n = sample->layout ? sample->layout->n_slots : 0;
-	struct reel_field *registers = take(view, n);
+	struct reel_field *registers = append(view, n);
 
 	for (size_t i = 0; i < n; i++) {
-		struct reel_field *triple = take(view, 3);
+		struct reel_field *triple = append(view, 3);
 		bool known = sample->known[i / 8] >> i % 8 & 1;
 
 		triple[0] = number("", sample->layout->slots[i].dwarf);
@@ -127,10 +134,10 @@ static struct reel_field view_registers(struct view *view, const struct reel_sam
 
 static struct reel_field view_missing(struct view *view, const struct reel_region *region)
 {
-	struct reel_field *ranges = take(view, region->n_missing);
+	struct reel_field *ranges = append(view, region->n_missing);
 
 	for (size_t i = 0; i < region->n_missing; i++) {
-		struct reel_field *pair = take(view, 2);
+		struct reel_field *pair = append(view, 2);
 
 		pair[0] = number("", region->missing[i].offset);
 		pair[1] = number("", region->missing[i].size);
@@ -141,11 +148,11 @@ static struct reel_field view_missing(struct view *view, const struct reel_regio
 
 static struct reel_field view_regions(struct view *view, const struct reel_sample *sample)
 {
-	struct reel_field *regions = take(view, sample->n_regions);
+	struct reel_field *regions = append(view, sample->n_regions);
 
 	for (size_t i = 0; i < sample->n_regions; i++) {
 		const struct reel_region *region = &sample->regions[i];
-		struct reel_field *fields = take(view, 6);
+		struct reel_field *fields = append(view, 6);
 
 		fields[0] = number("kind", region->kind);
 		fields[1] = address("address", region->address);
@@ -156,9 +163,7 @@ static struct reel_field view_regions(struct view *view, const struct reel_sampl
 						 .kind = REEL_FIELD_BYTES,
 						 .bytes = region->bytes,
 						 .n_bytes = region->size };
-		regions[i] = (struct reel_field){
-			.name = "", .kind = REEL_FIELD_OBJECT, .items = fields, .n_items = 6
-		};
+		regions[i] = object("", fields, 6);
 	}
 	return list("regions", regions, sample->n_regions);
 }
@@ -166,7 +171,7 @@ static struct reel_field view_regions(struct view *view, const struct reel_sampl
 static struct reel_field view_chain(struct view *view, const char *name, const uint64_t *chain,
 				    size_t n)
 {
-	struct reel_field *items = take(view, n);
+	struct reel_field *items = append(view, n);
 
 	if (!n)
 		return none(name);
@@ -180,7 +185,7 @@ static struct reel_field view_chain(struct view *view, const char *name, const u
 static struct reel_field view_kernel_frame(struct view *view, const struct reel_sample *sample)
 {
 	const struct reel_kernel_frame *frame = &sample->kernel_frame;
-	struct reel_field *fields = take(view, KERNEL_FRAME_FIELDS);
+	struct reel_field *fields = append(view, KERNEL_FRAME_FIELDS);
 
 	if (!sample->has_kernel_frame)
 		return none("kernel_frame");
@@ -188,10 +193,7 @@ static struct reel_field view_kernel_frame(struct view *view, const struct reel_
 	fields[1] = address("sp", frame->sp);
 	fields[2] = address("fp", frame->fp);
 	fields[3] = address("return_address", frame->return_address);
-	return (struct reel_field){ .name = "kernel_frame",
-				    .kind = REEL_FIELD_OBJECT,
-				    .items = fields,
-				    .n_items = KERNEL_FRAME_FIELDS };
+	return object("kernel_frame", fields, KERNEL_FRAME_FIELDS);
 }
 
 static struct reel_field view_label(const struct reel_sample_label *label)
@@ -212,10 +214,10 @@ static struct reel_field view_label(const struct reel_sample_label *label)
 /* Pairs of a key and a value. */
 static struct reel_field view_labels(struct view *view, const struct reel_sample *sample)
 {
-	struct reel_field *labels = take(view, sample->n_labels);
+	struct reel_field *labels = append(view, sample->n_labels);
 
 	for (size_t i = 0; i < sample->n_labels; i++) {
-		struct reel_field *pair = take(view, 2);
+		struct reel_field *pair = append(view, 2);
 
 		pair[0] = number("", sample->labels[i].key);
 		pair[1] = view_label(&sample->labels[i]);
@@ -229,14 +231,14 @@ static struct reel_field view_labels(struct view *view, const struct reel_sample
 
 static struct reel_field view_runtime_frames(struct view *view, const struct reel_sample *sample)
 {
-	struct reel_field *fields = take(view, RUNTIME_FIELDS);
-	struct reel_field *frames = take(view, sample->n_runtime_frames);
+	struct reel_field *fields = append(view, RUNTIME_FIELDS);
+	struct reel_field *frames = append(view, sample->n_runtime_frames);
 
 	if (!sample->n_runtime_frames)
 		return none("runtime_frames");
 	for (size_t i = 0; i < sample->n_runtime_frames; i++) {
 		const struct reel_runtime_frame *frame = &sample->runtime_frames[i];
-		struct reel_field *parts = take(view, FRAME_FIELDS);
+		struct reel_field *parts = append(view, FRAME_FIELDS);
 
 		parts[0] = number("", frame->function);
 		parts[1] = number("", frame->position);
@@ -247,10 +249,7 @@ static struct reel_field view_runtime_frames(struct view *view, const struct ree
 	fields[0] = number("runtime", sample->runtime);
 	fields[1] = number("cut", sample->runtime_cut);
 	fields[2] = list("frames", frames, sample->n_runtime_frames);
-	return (struct reel_field){ .name = "runtime_frames",
-				    .kind = REEL_FIELD_OBJECT,
-				    .items = fields,
-				    .n_items = RUNTIME_FIELDS };
+	return object("runtime_frames", fields, RUNTIME_FIELDS);
 }
 
 static size_t count_sample_fields(const struct reel_sample *sample)
@@ -273,7 +272,7 @@ static struct reel_error *view_sample(struct view *view, const struct reel_sampl
 	size_t n = 0;
 
 	TRY(reserve(view, count_sample_fields(sample)));
-	fields = take(view, SAMPLE_FIELDS);
+	fields = append(view, SAMPLE_FIELDS);
 	fields[n++] = number("id", sample->id);
 	fields[n++] = number("time", sample->time);
 	fields[n++] = number("thread", sample->thread);
@@ -299,7 +298,7 @@ static struct reel_error *view_sample(struct view *view, const struct reel_sampl
 static struct reel_error *view_unknown(struct view *view, const struct reel_record_frame *frame)
 {
 	TRY(reserve(view, 1));
-	*take(view, 1) = number("size", (uint64_t)(frame->payload.end - frame->payload.start));
+	*append(view, 1) = number("size", (uint64_t)(frame->payload.end - frame->payload.start));
 	return NULL;
 }
 
