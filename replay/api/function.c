@@ -223,7 +223,7 @@ static size_t find_bytes(struct reel_function *function, uint64_t address, const
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-static struct reel_error *take_starts(struct reel_function *function)
+static struct reel_error *copy_starts(struct reel_function *function)
 {
 	size_t n = function->options.n_starts;
 
@@ -297,7 +297,7 @@ static struct reel_error *find_code(struct reel_function *function, const struct
 static struct reel_error *open_function(struct reel_function *function,
 					const struct reel_frame *frame)
 {
-	TRY(take_starts(function));
+	TRY(copy_starts(function));
 	TRY(find_code(function, frame));
 	TRY(find_end(function, frame));
 	function->address = function->info.begin;
@@ -386,12 +386,12 @@ static uint64_t next_start(struct reel_function *function, uint64_t address)
 }
 
 /* Unavailable bytes: continues up to the next possible ones. */
-static void take_gap(struct reel_function *function, uint64_t limit)
+static void skip_gap(struct reel_function *function, uint64_t limit)
 {
 	function->instruction.size = limit - function->address;
 }
 
-static struct reel_error *take_instruction(struct reel_function *function, uint64_t limit,
+static struct reel_error *read_instruction(struct reel_function *function, uint64_t limit,
 					   const uint8_t *bytes, size_t size)
 {
 	struct reel_function_instruction *instruction = &function->instruction;
@@ -433,9 +433,9 @@ struct reel_error *reel_function_next(struct reel_function *function,
 	if (function->is_open_ended && (!belongs || (!size && limit == UINT64_MAX)))
 		return NULL;
 	if (size)
-		TRY(take_instruction(function, limit, bytes, size));
+		TRY(read_instruction(function, limit, bytes, size));
 	else
-		take_gap(function, limit);
+		skip_gap(function, limit);
 	function->address += instruction->size;
 	*ret = instruction;
 	return NULL;

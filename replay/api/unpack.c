@@ -157,8 +157,8 @@ static struct reel_error *write_largest(struct unpack *unpack, const struct file
 }
 
 /* Reports the result; takes ownership of the error. */
-static void tell(struct unpack *unpack, const struct reel_module *module, const char *path,
-		 struct reel_error *error)
+static void report(struct unpack *unpack, const struct reel_module *module, const char *path,
+		   struct reel_error *error)
 {
 	struct reel_bytes name = module->record->path;
 	_cleanup_free_ char *module_path =
@@ -220,7 +220,7 @@ static void unpack_image(void *context, const struct reel_module *module)
 	error = check(module);
 	if (!error)
 		error = write_image(unpack, module, &path);
-	tell(unpack, module, path.whole, error);
+	report(unpack, module, path.whole, error);
 }
 
 /* ---- whole files ---------------------------------------------------------------------------- */
@@ -236,7 +236,7 @@ static void write_file(struct unpack *unpack, const struct reel_module *module,
 		return;
 	contents.size = reel_elf_file_length(file);
 	make_path(named, suffix, &path);
-	tell(unpack, module, path.whole, write_largest(unpack, &path, &contents));
+	report(unpack, module, path.whole, write_largest(unpack, &path, &contents));
 }
 
 /* Writes the common parts that `dwz -m` moved out of several files. */

@@ -134,7 +134,7 @@ static void number(const struct reel_live *live, uint8_t *bytes, uint32_t sequen
 	reel_block_header_store(&header, live->header.id, bytes);
 }
 
-static struct reel_error *take_header(struct reel_live *live, const uint8_t *bytes, size_t left,
+static struct reel_error *read_header(struct reel_live *live, const uint8_t *bytes, size_t left,
 				      size_t *size_ret)
 {
 	if (left < REEL_FILE_HEADER_SIZE)
@@ -155,7 +155,7 @@ static bool is_trailer(const struct reel_live *live, const uint8_t *bytes, size_
 }
 
 /* The size of a block if it is complete; else 0. */
-static struct reel_error *take_block(struct reel_live *live, uint8_t *bytes, size_t left,
+static struct reel_error *read_block(struct reel_live *live, uint8_t *bytes, size_t left,
 				     size_t *size_ret)
 {
 	struct reel_block_header header;
@@ -183,13 +183,13 @@ static struct reel_error *take_block(struct reel_live *live, uint8_t *bytes, siz
 	return reel_source_append(&live->kept, bytes, size);
 }
 
-static struct reel_error *take_frames(struct reel_live *live)
+static struct reel_error *read_frames(struct reel_live *live)
 {
 	while (!live->ended) {
 		uint8_t *bytes = live->pending.bytes + live->used;
 		size_t left = live->pending.size - live->used, size = 0;
-		struct reel_error *error = live->has_header ? take_block(live, bytes, left, &size)
-							    : take_header(live, bytes, left, &size);
+		struct reel_error *error = live->has_header ? read_block(live, bytes, left, &size)
+							    : read_header(live, bytes, left, &size);
 
 		if (error || !size)
 			return error;
@@ -226,7 +226,7 @@ struct reel_error *reel_live_read(struct reel_live *live, bool *ended_ret)
 	if (size < 0)
 		return reel_error_create(REEL_ERROR_OS, "reading the stream: %s", strerror(errno));
 	live->pending.size += (size_t)size;
-	error = take_frames(live);
+	error = read_frames(live);
 	drop_used(live);
 	if (!error && !size && !live->has_header)
 		error = reel_error_create(REEL_ERROR_TRUNCATED,

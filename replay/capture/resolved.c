@@ -47,7 +47,7 @@ static const struct reel_resolved_steps *steps_of(const struct reel_resolved *re
 	return id < resolved->n && resolved->all[id].stop ? &resolved->all[id] : NULL;
 }
 
-static void add(struct reel_unwind_frames *frames, uint64_t address, uint64_t kind)
+static void add_frame(struct reel_unwind_frames *frames, uint64_t address, uint64_t kind)
 {
 	size_t n = frames->n++;
 	bool is_exact = kind & 1;
@@ -66,7 +66,7 @@ static uint64_t kind_of(enum reel_step step, bool is_exact)
 static void unwind_recorded(const struct reel_sample *sample, struct reel_unwind_frames *ret)
 {
 	for (size_t i = 0; i < sample->n_frame_chain; i++)
-		add(ret, sample->frame_chain[i], kind_of(REEL_STEP_RECORDED, !i));
+		add_frame(ret, sample->frame_chain[i], kind_of(REEL_STEP_RECORDED, !i));
 }
 
 static void unwind_by(const struct reel_sample *sample, struct reel_cursor *steps,
@@ -77,7 +77,7 @@ static void unwind_by(const struct reel_sample *sample, struct reel_cursor *step
 		uint64_t n = reel_cursor_uleb(steps);
 
 		for (n = n && n < left ? n : left; n; n--)
-			add(ret, sample->frame_chain[ret->n], kind);
+			add_frame(ret, sample->frame_chain[ret->n], kind);
 	}
 }
 

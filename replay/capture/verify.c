@@ -323,8 +323,8 @@ static bool is_whole(const struct verify *verify, const struct reel_module *modu
 	return !image || image->taken >= image->total;
 }
 
-static struct reel_error *note_bad_image(struct verify *verify, const struct reel_module *module,
-					 struct reel_error *problem)
+static struct reel_error *report_bad_image(struct verify *verify, const struct reel_module *module,
+					   struct reel_error *problem)
 {
 	struct reel_error *error;
 
@@ -356,7 +356,7 @@ static void check_image(void *context, const struct reel_module *module)
 	}
 	problem = reel_image_check(module);
 	if (problem && may_be_damage(problem))
-		verify->error = note_bad_image(verify, module, problem);
+		verify->error = report_bad_image(verify, module, problem);
 	else
 		verify->error = problem;
 }
@@ -370,7 +370,7 @@ static struct reel_error *check_images(struct verify *verify)
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-static void tell(struct verify *verify, const struct reel_finding *finding)
+static void report(struct verify *verify, const struct reel_finding *finding)
 {
 	if (finding->is_remark)
 		verify->counts.remarks++;
@@ -395,7 +395,7 @@ static int compare_offsets(const void *a, const void *b)
 }
 
 /* In the file's order; problems without a place are last. */
-static struct reel_error *tell_problems(struct verify *verify)
+static struct reel_error *report_problems(struct verify *verify)
 {
 	size_t n;
 	const struct reel_capture_problem *problems = reel_capture_problems(verify->capture, &n);
@@ -416,11 +416,11 @@ static struct reel_error *tell_problems(struct verify *verify)
 	}
 	qsort(all, n, sizeof(*all), compare_offsets);
 	for (size_t i = 0; i < n; i++)
-		tell(verify, &all[i].finding);
+		report(verify, &all[i].finding);
 	return NULL;
 }
 
-static struct reel_error *tell_remark(struct verify *verify, uint64_t offset, char *message)
+static struct reel_error *report_remark(struct verify *verify, uint64_t offset, char *message)
 {
 	const struct reel_finding remark = { .code = REEL_ERROR_INVALID,
 					     .is_remark = true,
@@ -430,28 +430,28 @@ static struct reel_error *tell_remark(struct verify *verify, uint64_t offset, ch
 
 	if (!message)
 		return reel_error_no_memory();
-	tell(verify, &remark);
+	report(verify, &remark);
 	free(message);
 	return NULL;
 }
 
-static struct reel_error *tell_remarks(struct verify *verify)
+static struct reel_error *report_remarks(struct verify *verify)
 {
 	for (int i = 0; i < REEL_REFERENCE_COUNT; i++) {
 		struct reel_reference_count count =
 			reel_references_count(verify->references, (enum reel_reference)i);
 
 		if (count.n)
-			TRY(tell_remark(verify, count.first.offset,
-					reel_text_print("%llu %s (first %llu, in block %" PRIu32
-							" at offset %llu)",
-							(ull)count.n,
-							reel_reference_name((enum reel_reference)i),
-							(ull)count.id, count.first.header.sequence,
-							(ull)count.first.offset)));
+			TRY(report_remark(
+				verify, count.first.offset,
+				reel_text_print(
+					"%llu %s (first %llu, in block %" PRIu32 " at offset %llu)",
+					(ull)count.n, reel_reference_name((enum reel_reference)i),
+					(ull)count.id, count.first.header.sequence,
+					(ull)count.first.offset)));
 	}
 	if (verify->counts.unknown_records + verify->counts.unknown_blocks)
-		TRY(tell_remark(
+		TRY(report_remark(
 			verify, UINT64_MAX,
 			reel_text_print(
 				"%llu records and %llu blocks are from a newer version: only "
@@ -459,7 +459,7 @@ static struct reel_error *tell_remarks(struct verify *verify)
 				(ull)verify->counts.unknown_records,
 				(ull)verify->counts.unknown_blocks)));
 	if (verify->counts.cut_images)
-		TRY(tell_remark(
+		TRY(report_remark(
 			verify, UINT64_MAX,
 			reel_text_print("%llu module images are incomplete and unusable: the "
 					"recorder was killed, or a block was lost",
@@ -504,8 +504,8 @@ struct reel_error *reel_capture_verify(struct reel_capture *capture,
 	TRY(place_frames(&verify));
 	TRY(check_blocks(&verify));
 	TRY(check_images(&verify));
-	TRY(tell_problems(&verify));
-	TRY(tell_remarks(&verify));
+	TRY(report_problems(&verify));
+	TRY(report_remarks(&verify));
 	give_counts(&verify, counts);
 	return NULL;
 }

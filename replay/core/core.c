@@ -32,7 +32,7 @@ struct writer {
 	unsigned word;
 };
 
-static void put(struct writer *writer, unsigned size, uint64_t value)
+static void append_number(struct writer *writer, unsigned size, uint64_t value)
 {
 	uint8_t bytes[8];
 
@@ -40,12 +40,12 @@ static void put(struct writer *writer, unsigned size, uint64_t value)
 	reel_buffer_append(writer->buffer, bytes, size);
 }
 
-static void put_word(struct writer *writer, uint64_t value)
+static void append_word(struct writer *writer, uint64_t value)
 {
-	put(writer, writer->word, value);
+	append_number(writer, writer->word, value);
 }
 
-static void put_zeros(struct writer *writer, size_t size)
+static void append_zeros(struct writer *writer, size_t size)
 {
 	uint8_t *bytes = reel_buffer_reserve(writer->buffer, size);
 
@@ -57,11 +57,11 @@ static void put_zeros(struct writer *writer, size_t size)
 
 static void align(struct writer *writer, size_t step)
 {
-	put_zeros(writer, (step - writer->buffer->size % step) % step);
+	append_zeros(writer, (step - writer->buffer->size % step) % step);
 }
 
 /* Debuggers print names as they are. */
-static void put_name(struct writer *writer, const char *name, size_t size)
+static void append_name(struct writer *writer, const char *name, size_t size)
 {
 	struct reel_buffer *buffer = writer->buffer;
 
@@ -71,27 +71,27 @@ static void put_name(struct writer *writer, const char *name, size_t size)
 }
 
 /* Text in an array of `size` bytes, with a NUL. */
-static void put_text(struct writer *writer, const char *text, size_t size)
+static void append_text(struct writer *writer, const char *text, size_t size)
 {
 	size_t length = strnlen(text, size - 1);
 
-	put_name(writer, text, length);
-	put_zeros(writer, size - length);
+	append_name(writer, text, length);
+	append_zeros(writer, size - length);
 }
 
 /* ---- notes ---------------------------------------------------------------------------------- */
 
 static void begin_note(struct writer *writer, const char *name, uint32_t type, size_t size)
 {
-	put(writer, 4, strlen(name) + 1);
-	put(writer, 4, size);
-	put(writer, 4, type);
+	append_number(writer, 4, strlen(name) + 1);
+	append_number(writer, 4, size);
+	append_number(writer, 4, type);
 	reel_buffer_append(writer->buffer, name, strlen(name) + 1);
 	align(writer, NOTE_ALIGN);
 }
 
 /* struct elf_prpsinfo of include/linux/elfcore.h: no flags, ids 0. */
-static void put_process(struct writer *writer)
+static void append_process(struct writer *writer)
 {
 	const struct reel_core *core = writer->core;
 	const char *program = core->program.path ? core->program.path : core->info.comm;
@@ -100,16 +100,16 @@ static void put_process(struct writer *writer)
 
 	begin_note(writer, NAME, NT_PRPSINFO, 2 * writer->word + ids + 16 + FNAME_SIZE + ARGS_SIZE);
 	reel_buffer_append(writer->buffer, "\0R\0", 4); /* state, "R": running, zombie, nice */
-	put_zeros(writer, writer->word - 4);
-	put_word(writer, 0);
-	put_zeros(writer, ids);
-	put(writer, 4, core->info.pid);
-	put_zeros(writer, 12); /* parent, group, session */
-	put_text(writer, base ? base + 1 : program, FNAME_SIZE);
-	put_text(writer, program, ARGS_SIZE);
+	append_zeros(writer, writer->word - 4);
+	append_word(writer, 0);
+	append_zeros(writer, ids);
+	append_number(writer, 4, core->info.pid);
+	append_zeros(writer, 12); /* parent, group, session */
+	append_text(writer, base ? base + 1 : program, FNAME_SIZE);
+	append_text(writer, program, ARGS_SIZE);
 }
 
-static void put_registers(struct writer *writer, const struct reel_core_register_note *note)
+static void append_registers(struct writer *writer, const struct reel_core_register_note *note)
 {
 	const struct reel_core *core = writer->core;
 	size_t at;
@@ -117,7 +117,7 @@ static void put_registers(struct writer *writer, const struct reel_core_register
 
 	begin_note(writer, NAME, note->type, note->size);
 	at = writer->buffer->size;
-	put_zeros(writer, note->size);
+	append_zeros(writer, note->size);
 	if (writer->buffer->failed)
 		return;
 	bytes = writer->buffer->bytes + at;
@@ -140,18 +140,18 @@ static bool signs_pointers(const struct reel_core *core)
 }
 
 /* arch/arm64/include/uapi/asm/ptrace.h, struct user_pac_mask: data, instructions. */
-static void put_pointer_masks(struct writer *writer)
+static void append_pointer_masks(struct writer *writer)
 {
 	const struct reel_core *core = writer->core;
 
 	if (!signs_pointers(core))
 		return;
 	begin_note(writer, NAME_LINUX, NT_ARM_PAC_MASK, 16);
-	put(writer, 8, core->data_mask);
-	put(writer, 8, core->code_mask);
+	append_number(writer, 8, core->data_mask);
+	append_number(writer, 8, core->code_mask);
 }
 
-static void put_auxiliary(struct writer *writer)
+static void append_auxiliary(struct writer *writer)
 {
 	const struct reel_core *core = writer->core;
 	const struct reel_core_program *program = &core->program;
@@ -177,13 +177,13 @@ static void put_auxiliary(struct writer *writer)
 	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
 		if (!entries[i].is_known)
 			continue;
-		put_word(writer, entries[i].type);
-		put_word(writer, entries[i].value);
+		append_word(writer, entries[i].type);
+		append_word(writer, entries[i].value);
 	}
 }
 
 /* fs/binfmt_elf.c, fill_files_note: offsets count pages. */
-static void put_files(struct writer *writer)
+static void append_files(struct writer *writer)
 {
 	const struct reel_core *core = writer->core;
 	uint64_t page = core->page_size;
@@ -195,34 +195,34 @@ static void put_files(struct writer *writer)
 			page = 1;
 	}
 	begin_note(writer, NAME, NT_FILE, (2 + 3 * core->n_files) * writer->word + names);
-	put_word(writer, core->n_files);
-	put_word(writer, page);
+	append_word(writer, core->n_files);
+	append_word(writer, page);
 	for (size_t i = 0; i < core->n_files; i++) {
-		put_word(writer, core->files[i].begin);
-		put_word(writer, core->files[i].end);
-		put_word(writer, core->files[i].offset / page);
+		append_word(writer, core->files[i].begin);
+		append_word(writer, core->files[i].end);
+		append_word(writer, core->files[i].offset / page);
 	}
 	for (size_t i = 0; i < core->n_files; i++)
-		put_name(writer, core->files[i].path, strlen(core->files[i].path) + 1);
+		append_name(writer, core->files[i].path, strlen(core->files[i].path) + 1);
 	align(writer, NOTE_ALIGN);
 }
 
-static void put_notes(struct writer *writer)
+static void append_notes(struct writer *writer)
 {
 	const struct reel_core_layout *layout = writer->core->layout;
 
 	/* The other notes of a thread follow its NT_PRSTATUS. */
-	put_process(writer);
+	append_process(writer);
 	for (size_t i = 0; i < layout->n_notes; i++)
-		put_registers(writer, &layout->notes[i]);
-	put_pointer_masks(writer);
-	put_auxiliary(writer);
-	put_files(writer);
+		append_registers(writer, &layout->notes[i]);
+	append_pointer_masks(writer);
+	append_auxiliary(writer);
+	append_files(writer);
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static void put_header(struct writer *writer, size_t n_segments)
+static void append_header(struct writer *writer, size_t n_segments)
 {
 	const struct reel_core *core = writer->core;
 	bool is_64 = writer->word == 8;
@@ -235,36 +235,36 @@ static void put_header(struct writer *writer, size_t n_segments)
 	/* lldb refuses another CPU's core file without a system. */
 	ident[EI_OSABI] = ELFOSABI_LINUX;
 	reel_buffer_append(writer->buffer, ident, sizeof(ident));
-	put(writer, 2, ET_CORE);
-	put(writer, 2, core->arch->elf_machine);
-	put(writer, 4, EV_CURRENT);
-	put_word(writer, 0);	  /* e_entry */
-	put_word(writer, header); /* e_phoff */
-	put_word(writer, 0);	  /* e_shoff */
-	put(writer, 4, core->program.flags);
-	put(writer, 2, header);
-	put(writer, 2, is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr));
-	put(writer, 2, n_segments);
-	put_zeros(writer, 6); /* no sections */
+	append_number(writer, 2, ET_CORE);
+	append_number(writer, 2, core->arch->elf_machine);
+	append_number(writer, 4, EV_CURRENT);
+	append_word(writer, 0);	     /* e_entry */
+	append_word(writer, header); /* e_phoff */
+	append_word(writer, 0);	     /* e_shoff */
+	append_number(writer, 4, core->program.flags);
+	append_number(writer, 2, header);
+	append_number(writer, 2, is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr));
+	append_number(writer, 2, n_segments);
+	append_zeros(writer, 6); /* no sections */
 }
 
-static void put_segment(struct writer *writer, uint32_t type, uint64_t offset, uint64_t address,
-			uint64_t size)
+static void append_segment(struct writer *writer, uint32_t type, uint64_t offset, uint64_t address,
+			   uint64_t size)
 {
 	bool is_64 = writer->word == 8;
 	uint32_t flags = type == PT_LOAD ? PF_R | PF_W : 0;
 
-	put(writer, 4, type);
+	append_number(writer, 4, type);
 	if (is_64)
-		put(writer, 4, flags);
-	put_word(writer, offset);
-	put_word(writer, address);
-	put_word(writer, 0);
-	put_word(writer, size);
-	put_word(writer, type == PT_LOAD ? size : 0);
+		append_number(writer, 4, flags);
+	append_word(writer, offset);
+	append_word(writer, address);
+	append_word(writer, 0);
+	append_word(writer, size);
+	append_word(writer, type == PT_LOAD ? size : 0);
 	if (!is_64)
-		put(writer, 4, flags);
-	put_word(writer, type == PT_LOAD ? 1 : NOTE_ALIGN);
+		append_number(writer, 4, flags);
+	append_word(writer, type == PT_LOAD ? 1 : NOTE_ALIGN);
 }
 
 struct reel_error *reel_core_make_file(const struct reel_core *core, struct reel_buffer *ret)
@@ -280,15 +280,15 @@ struct reel_error *reel_core_make_file(const struct reel_core *core, struct reel
 					 "the stack consists of %zu pieces, too many for a core "
 					 "file",
 					 core->n_pieces);
-	put_notes(&writer);
+	append_notes(&writer);
 	writer.buffer = ret;
-	put_header(&writer, n_segments);
+	append_header(&writer, n_segments);
 	offset += n_segments * (is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr));
-	put_segment(&writer, PT_NOTE, offset, 0, notes.size);
+	append_segment(&writer, PT_NOTE, offset, 0, notes.size);
 	offset += notes.size;
 	for (size_t i = 0; i < core->n_pieces; i++) {
-		put_segment(&writer, PT_LOAD, offset, core->pieces[i].address,
-			    core->pieces[i].size);
+		append_segment(&writer, PT_LOAD, offset, core->pieces[i].address,
+			       core->pieces[i].size);
 		offset += core->pieces[i].size;
 	}
 	reel_buffer_append(ret, notes.bytes, notes.size);

@@ -96,7 +96,7 @@ static bool is_better(const struct reel_elf_file *file, const struct reel_elf_fi
 }
 
 /* Missing files are not worth a note. */
-static struct reel_error *note_error(struct attempt *attempt, struct reel_error *error)
+static struct reel_error *record_error(struct attempt *attempt, struct reel_error *error)
 {
 	if (reel_error_code(error) != REEL_ERROR_OS)
 		return reel_candidates_note_error(&attempt->candidates, error);
@@ -115,7 +115,7 @@ static struct reel_error *try_file(struct attempt *attempt, char *path, bool nam
 		return NULL;
 	error = owned ? reel_elf_file_open(owned, &file) : reel_error_no_memory();
 	if (error)
-		return note_error(attempt, error);
+		return record_error(attempt, error);
 	if (is_the_module(attempt, file, named) && is_better(file, attempt->found)) {
 		error = reel_elf_file_lay_out(file);
 		if (!error) {
@@ -123,7 +123,7 @@ static struct reel_error *try_file(struct attempt *attempt, char *path, bool nam
 			attempt->found = file;
 			return NULL;
 		}
-		error = note_error(attempt, error);
+		error = record_error(attempt, error);
 	}
 	reel_elf_file_close(file);
 	return error;
@@ -197,7 +197,7 @@ static struct reel_error *try_named(struct attempt *attempt)
 		/* Files of other modules are not candidates. */
 		error = reel_elf_file_open(named->all[i], &file);
 		if (error) {
-			error = note_error(attempt, error);
+			error = record_error(attempt, error);
 			continue;
 		}
 		build_id = reel_elf_file_build_id(file);

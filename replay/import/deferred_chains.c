@@ -16,7 +16,7 @@ void reel_deferred_chains_free(struct deferred_chains *chains)
 }
 
 /* cookie, nr, ips[nr] */
-static bool take_words(struct perf_cursor *cursor, uint64_t *cookie_ret, struct perf_words *ret)
+static bool read_words(struct perf_cursor *cursor, uint64_t *cookie_ret, struct perf_words *ret)
 {
 	*cookie_ret = perf_cursor_u64(cursor);
 	ret->count = perf_cursor_u64(cursor);
@@ -36,7 +36,7 @@ struct reel_error *reel_deferred_chains_add(struct deferred_chains *chains,
 
 	if (event)
 		reel_perf_sample_id_decode(event, payload, &id);
-	*ok_ret = take_words(&payload, &cookie, &words);
+	*ok_ret = read_words(&payload, &cookie, &words);
 	if (!*ok_ret)
 		return NULL;
 	return REEL_APPEND(chains->list, chains->n, chains->capacity,
@@ -92,7 +92,7 @@ static struct reel_error *load(struct deferred_chains *chains, const struct perf
 		return reel_error_no_memory();
 	TRY(reel_perf_stream_read(stream, chain->position, chains->buffer, &record));
 	cursor = reel_perf_record_payload(stream, &record);
-	if (!take_words(&cursor, &cookie, &chains->words))
+	if (!read_words(&cursor, &cookie, &chains->words))
 		chains->words.count = 0; /* the file has changed since the first pass */
 	chains->given = chain;
 	return NULL;

@@ -125,7 +125,7 @@ struct reel_error *reel_perf_host_feature(struct perf_host *host, unsigned int f
 					  struct perf_cursor cursor) REEL_MUST_CHECK;
 /* The start of the capture: CPU, host and events. */
 struct reel_error *reel_importer_find_origin(struct importer *importer) REEL_MUST_CHECK;
-struct reel_error *reel_importer_put_origin(struct importer *importer) REEL_MUST_CHECK;
+struct reel_error *reel_importer_write_origin(struct importer *importer) REEL_MUST_CHECK;
 
 /* Translates a record other than a sample (perf_records.c). */
 struct reel_error *reel_importer_record(struct importer *importer, const struct perf_record *record,

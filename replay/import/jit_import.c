@@ -57,9 +57,8 @@ static bool is_dump(const char *path)
 	return digits && !strcmp(name + 5 + digits, ".dump");
 }
 
-struct reel_error *reel_jit_processes_note(struct reel_jit_processes *processes, uint32_t pid,
-					   const struct reel_record_map *map,
-					   struct reel_bytes path)
+struct reel_error *reel_jit_processes_add(struct reel_jit_processes *processes, uint32_t pid,
+					  const struct reel_record_map *map, struct reel_bytes path)
 {
 	struct process *process = (struct process *)reel_id_table_find(&processes->table, pid);
 	_cleanup_free_ char *name = strndup((const char *)path.data, path.size);
@@ -103,8 +102,8 @@ struct writing {
 	struct reel_error *error;
 };
 
-static struct reel_error *put(struct writing *writing, const struct reel_record *record,
-			      size_t size)
+static struct reel_error *write_record(struct writing *writing, const struct reel_record *record,
+				       size_t size)
 {
 	/* A record's other fields take less. */
 	size += 64;
@@ -117,9 +116,9 @@ static struct reel_error *put(struct writing *writing, const struct reel_record 
 	return reel_writer_record(writing->options->writer, record);
 }
 
-static struct reel_error *put_symbol(struct writing *writing, uint64_t time, uint64_t address,
-				     uint64_t size, enum reel_jit_source source,
-				     struct reel_bytes name)
+static struct reel_error *write_symbol(struct writing *writing, uint64_t time, uint64_t address,
+				       uint64_t size, enum reel_jit_source source,
+				       struct reel_bytes name)
 {
 	const struct reel_record record = {
 		.id = REEL_RECORD_JIT_SYMBOL,
@@ -127,21 +126,21 @@ static struct reel_error *put_symbol(struct writing *writing, uint64_t time, uin
 	};
 
 	if (name.size <= REEL_TEXT_MAX && !memchr(name.data, 0, name.size))
-		return put(writing, &record, name.size);
+		return write_record(writing, &record, name.size);
 	writing->left_out++;
 	return NULL;
 }
 
-static struct reel_error *take_line(void *context, const struct reel_perf_map_line *line)
+static struct reel_error *write_line(void *context, const struct reel_perf_map_line *line)
 {
 	struct writing *writing = context;
 
-	return put_symbol(writing, ++writing->last_time, line->address, line->size,
-			  REEL_JIT_PERF_MAP, line->name);
+	return write_symbol(writing, ++writing->last_time, line->address, line->size,
+			    REEL_JIT_PERF_MAP, line->name);
 }
 
-static struct reel_error *put_lines(struct writing *writing, uint64_t time,
-				    const struct reel_jitdump_function *function)
+static struct reel_error *write_lines(struct writing *writing, uint64_t time,
+				      const struct reel_jitdump_function *function)
 {
 	struct reel_jitdump_lines lines = function->lines;
 	struct reel_jitdump_line line;
@@ -155,12 +154,13 @@ static struct reel_error *put_lines(struct writing *writing, uint64_t time,
 		};
 
 		if (line.file.size <= REEL_TEXT_MAX)
-			error = put(writing, &record, line.file.size);
+			error = write_record(writing, &record, line.file.size);
 	}
 	return error;
 }
 
-static struct reel_error *take_function(void *context, const struct reel_jitdump_function *function)
+static struct reel_error *write_function(void *context,
+					 const struct reel_jitdump_function *function)
 {
 	struct writing *writing = context;
 	bool has_time = writing->options->has_same_clock && !writing->dump.has_cpu_times;
@@ -170,16 +170,16 @@ static struct reel_error *take_function(void *context, const struct reel_jitdump
 		.jit_unwind = { time, writing->space, function->address, function->size,
 				function->frame_address, function->eh_frame },
 	};
-	struct reel_error *error = put_symbol(writing, time, function->address, function->size,
-					      REEL_JIT_JITDUMP, function->name);
+	struct reel_error *error = write_symbol(writing, time, function->address, function->size,
+						REEL_JIT_JITDUMP, function->name);
 
 	if (!error && function->eh_frame.size)
-		error = put(writing, &unwind, function->eh_frame.size);
-	return error ? error : put_lines(writing, time, function);
+		error = write_record(writing, &unwind, function->eh_frame.size);
+	return error ? error : write_lines(writing, time, function);
 }
 
 /* Moved code keeps its name only at the old address (no known JIT moves code). */
-static struct reel_error *take_move(void *context, const struct reel_jitdump_move *move)
+static struct reel_error *count_move(void *context, const struct reel_jitdump_move *move)
 {
 	struct writing *writing = context;
 
@@ -197,7 +197,7 @@ struct jit_file {
 	uint8_t *bytes; /* its own window */
 };
 
-static void tell(const struct writing *writing, struct reel_error *problem)
+static void report(const struct writing *writing, struct reel_error *problem)
 {
 	writing->options->problem(writing->options->context, problem);
 }
@@ -249,10 +249,10 @@ static bool open_file(const struct writing *writing, const struct process *proce
 			return true;
 		fault = reel_error_message(error);
 	}
-	tell(writing,
-	     reel_error_create(REEL_ERROR_NOT_FOUND,
-			       "%s: ignoring JIT names: %s; --jit=DIR accepts all files in DIR",
-			       path, fault));
+	report(writing,
+	       reel_error_create(REEL_ERROR_NOT_FOUND,
+				 "%s: ignoring JIT names: %s; --jit=DIR accepts all files in DIR",
+				 path, fault));
 	return false;
 }
 
@@ -270,7 +270,7 @@ static bool read_window(struct jit_file *file, uint64_t offset, size_t room, siz
 
 #define MAP_WINDOW (16u * REEL_PERF_MAP_LINE_MAX)
 
-static struct reel_error *take_map(struct writing *writing, struct jit_file *file,
+static struct reel_error *read_map(struct writing *writing, struct jit_file *file,
 				   uint64_t *n_bad_ret)
 {
 	struct reel_perf_map map = { 0 };
@@ -282,7 +282,7 @@ static struct reel_error *take_map(struct writing *writing, struct jit_file *fil
 		/* The last line may have no newline. */
 		if (offset + size == file->size && file->bytes[size - 1] != '\n')
 			file->bytes[size++] = '\n';
-		error = reel_perf_map_parse(&map, file->bytes, size, take_line, writing, &taken);
+		error = reel_perf_map_parse(&map, file->bytes, size, write_line, writing, &taken);
 		if (!taken)
 			break;
 		offset += taken;
@@ -291,10 +291,10 @@ static struct reel_error *take_map(struct writing *writing, struct jit_file *fil
 	return error;
 }
 
-static struct reel_error *take_dump(struct writing *writing, struct jit_file *file,
+static struct reel_error *read_dump(struct writing *writing, struct jit_file *file,
 				    uint64_t *n_bad_ret)
 {
-	const struct reel_jitdump_visitor visitor = { take_function, take_move, writing };
+	const struct reel_jitdump_visitor visitor = { write_function, count_move, writing };
 	struct reel_error *error = NULL;
 	uint64_t offset = 0, taken;
 	size_t size;
@@ -310,9 +310,9 @@ static struct reel_error *take_dump(struct writing *writing, struct jit_file *fi
 	return error;
 }
 
-static void take_file(struct writing *writing, const struct process *process, const char *path,
-		      struct reel_error *(*take)(struct writing *writing, struct jit_file *file,
-						 uint64_t *n_bad_ret))
+static void read_file(struct writing *writing, const struct process *process, const char *path,
+		      struct reel_error *(*parse)(struct writing *writing, struct jit_file *file,
+						  uint64_t *n_bad_ret))
 {
 	struct jit_file file;
 	struct reel_error *error;
@@ -321,24 +321,24 @@ static void take_file(struct writing *writing, const struct process *process, co
 	if (writing->error || !open_file(writing, process, path, &file))
 		return;
 	writing->space = process->space;
-	error = take(writing, &file, &n_bad);
+	error = parse(writing, &file, &n_bad);
 	if (error && (reel_error_code(error) == REEL_ERROR_CORRUPT ||
 		      reel_error_code(error) == REEL_ERROR_UNSUPPORTED))
-		tell(writing, reel_error_create(REEL_ERROR_NOT_FOUND, "%s: %s", path,
-						reel_error_message(error)));
+		report(writing, reel_error_create(REEL_ERROR_NOT_FOUND, "%s: %s", path,
+						  reel_error_message(error)));
 	else
 		writing->error = error;
 	if (error && !writing->error)
 		reel_error_destroy(error);
 	if (n_bad)
-		tell(writing, reel_error_create(REEL_ERROR_NOT_FOUND,
-						"%s: ignoring %llu invalid lines or records", path,
-						(unsigned long long)n_bad));
+		report(writing, reel_error_create(REEL_ERROR_NOT_FOUND,
+						  "%s: ignoring %llu invalid lines or records",
+						  path, (unsigned long long)n_bad));
 	free(file.bytes);
 	close(file.fd);
 }
 
-static void take_process(struct writing *writing, const struct process *process)
+static void read_process(struct writing *writing, const struct process *process)
 {
 	const char *directory = writing->options->directory, *name = NULL;
 	_cleanup_free_ char *map =
@@ -355,9 +355,9 @@ static void take_process(struct writing *writing, const struct process *process)
 		writing->error = reel_error_no_memory();
 		return;
 	}
-	take_file(writing, process, map, take_map);
+	read_file(writing, process, map, read_map);
 	if (dump)
-		take_file(writing, process, dump, take_dump);
+		read_file(writing, process, dump, read_dump);
 }
 
 struct reel_error *reel_jit_files_write(const struct reel_jit_processes *processes,
@@ -373,7 +373,7 @@ struct reel_error *reel_jit_files_write(const struct reel_jit_processes *process
 		const struct process *process = (const struct process *)all[i];
 
 		if (process->has_code)
-			take_process(&writing, process);
+			read_process(&writing, process);
 	}
 	free(all);
 	*left_out_ret = writing.left_out;

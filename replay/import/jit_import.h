@@ -16,9 +16,9 @@ struct reel_jit_processes {
 
 void reel_jit_processes_free(struct reel_jit_processes *processes);
 /* A mapping of a process, in order of time; `path` is its name. */
-struct reel_error *reel_jit_processes_note(struct reel_jit_processes *processes, uint32_t pid,
-					   const struct reel_record_map *map,
-					   struct reel_bytes path) REEL_MUST_CHECK;
+struct reel_error *reel_jit_processes_add(struct reel_jit_processes *processes, uint32_t pid,
+					  const struct reel_record_map *map,
+					  struct reel_bytes path) REEL_MUST_CHECK;
 
 struct reel_jit_files_options {
 	/* The folder with all files; NULL: the places where perf found them, on this host.  In that

@@ -209,7 +209,7 @@ uint64_t reel_perf_word(struct perf_words words, uint64_t index, bool big_endian
 }
 
 /* `count` words; fails if there are fewer. */
-static struct perf_words take_words(struct perf_cursor *cursor, uint64_t count)
+static struct perf_words read_words(struct perf_cursor *cursor, uint64_t count)
 {
 	struct perf_words words = { NULL, count };
 
@@ -241,32 +241,32 @@ static void skip_read(struct perf_cursor *cursor, uint64_t format)
 	skip(cursor, count > UINT64_MAX / value ? UINT64_MAX : count * value);
 }
 
-static struct perf_words take_branches(struct perf_cursor *cursor, uint64_t branch_sample_type)
+static struct perf_words read_branches(struct perf_cursor *cursor, uint64_t branch_sample_type)
 {
 	uint64_t count = perf_cursor_u64(cursor);
 	struct perf_words words;
 
 	if (branch_sample_type & PERF_BRANCH_HW_INDEX)
 		skip(cursor, 8);
-	words = take_words(cursor, count > UINT64_MAX / PERF_BRANCH_WORDS
+	words = read_words(cursor, count > UINT64_MAX / PERF_BRANCH_WORDS
 					   ? UINT64_MAX
 					   : PERF_BRANCH_WORDS * count);
 	if (branch_sample_type & PERF_BRANCH_COUNTERS)
-		(void)take_words(cursor, count);
+		(void)read_words(cursor, count);
 	return words;
 }
 
-static void take_registers(struct perf_cursor *cursor, const struct perf_event *event,
+static void read_registers(struct perf_cursor *cursor, const struct perf_event *event,
 			   struct perf_sample *sample)
 {
 	sample->registers_abi = perf_cursor_u64(cursor);
 	if (sample->registers_abi != PERF_REGS_ABI_NONE)
 		sample->registers =
-			take_words(cursor, (uint64_t)__builtin_popcountll(event->user_registers));
+			read_words(cursor, (uint64_t)__builtin_popcountll(event->user_registers));
 }
 
 /* The kernel reserves `stack_room` bytes, followed by the number of bytes it could copy. */
-static const char *take_stack(struct perf_cursor *cursor, struct perf_sample *sample)
+static const char *read_stack(struct perf_cursor *cursor, struct perf_sample *sample)
 {
 	sample->stack_room = perf_cursor_u64(cursor);
 	if (!sample->stack_room)
@@ -307,15 +307,15 @@ const char *reel_perf_sample_decode(const struct perf_event *event, struct perf_
 	if (type & PERF_SAMPLE_READ)
 		skip_read(&cursor, event->read_format);
 	if (type & PERF_SAMPLE_CALLCHAIN)
-		ret->chain = take_words(&cursor, perf_cursor_u64(&cursor));
+		ret->chain = read_words(&cursor, perf_cursor_u64(&cursor));
 	if (type & PERF_SAMPLE_RAW)
 		skip(&cursor, perf_cursor_u32(&cursor));
 	if (type & PERF_SAMPLE_BRANCH_STACK)
-		ret->branches = take_branches(&cursor, event->branch_sample_type);
+		ret->branches = read_branches(&cursor, event->branch_sample_type);
 	if (type & PERF_SAMPLE_REGS_USER)
-		take_registers(&cursor, event, ret);
+		read_registers(&cursor, event, ret);
 	if (type & PERF_SAMPLE_STACK_USER)
-		problem = take_stack(&cursor, ret);
+		problem = read_stack(&cursor, ret);
 	if (cursor.bytes.failed)
 		return "sample is shorter than its event requires";
 	return problem;

@@ -195,7 +195,7 @@ static uint64_t first_time(const struct importer *importer)
 	return 0;
 }
 
-static struct reel_error *put_capture(struct importer *importer)
+static struct reel_error *write_capture(struct importer *importer)
 {
 	const struct perf_host *host = &importer->host;
 	const struct perf_event *event = &importer->events.events[0];
@@ -242,7 +242,7 @@ static bool counts_nanoseconds(const struct perf_event *event)
 						     event->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-static struct reel_error *put_events(struct importer *importer)
+static struct reel_error *write_events(struct importer *importer)
 {
 	for (size_t i = 0; i < importer->events.n_events; i++) {
 		const struct perf_event *event = &importer->events.events[i];
@@ -289,8 +289,8 @@ struct reel_error *reel_importer_find_origin(struct importer *importer)
 	return find_arch(importer);
 }
 
-struct reel_error *reel_importer_put_origin(struct importer *importer)
+struct reel_error *reel_importer_write_origin(struct importer *importer)
 {
-	TRY(put_capture(importer));
-	return put_events(importer);
+	TRY(write_capture(importer));
+	return write_events(importer);
 }

@@ -10,7 +10,7 @@
 #include "replay/import/importer.h"
 #include "base/elf_identity.h"
 
-static struct reel_error *put_end(struct importer *importer)
+static struct reel_error *write_end(struct importer *importer)
 {
 	struct reel_record record = { .id = REEL_RECORD_END };
 
@@ -50,7 +50,7 @@ static struct reel_error *prepare(struct importer *importer)
 
 	TRY(start_scrubbing(importer, &native));
 	options.timeline = importer->timeline;
-	TRY(reel_importer_put_origin(importer));
+	TRY(reel_importer_write_origin(importer));
 	TRY(reel_processes_create(&options, &importer->processes));
 	return reel_kernel_names_create(importer->options.kallsyms, &importer->kernel,
 					importer->writer, importer->modules,
@@ -82,7 +82,7 @@ static struct reel_error *translate(struct importer *importer)
 
 /* ---- information from JITs ---------------------------------------------------------------- */
 
-static void tell_jit_problem(void *context, struct reel_error *problem)
+static void report_jit_problem(void *context, struct reel_error *problem)
 {
 	reel_importer_problem(context, problem);
 }
@@ -105,7 +105,7 @@ static void find_times(const struct importer *importer, struct reel_jit_files_op
 			  REEL_NS_PER_SECOND);
 }
 
-static struct reel_error *put_jit(struct importer *importer)
+static struct reel_error *write_jit(struct importer *importer)
 {
 	const char *where = importer->options.jit;
 	const struct perf_event *event = &importer->events.events[0];
@@ -114,7 +114,7 @@ static struct reel_error *put_jit(struct importer *importer)
 		.writer = importer->writer,
 		.has_same_clock = event->flags >> PERF_ATTR_USE_CLOCKID & 1 &&
 				  event->clock == PERF_CLOCK_MONOTONIC,
-		.problem = tell_jit_problem,
+		.problem = report_jit_problem,
 		.context = importer,
 	};
 	struct reel_record loss = {
@@ -131,7 +131,7 @@ static struct reel_error *put_jit(struct importer *importer)
 }
 
 /* Reports data missing in single records. */
-static void tell_lacks(struct importer *importer)
+static void report_lacks(struct importer *importer)
 {
 	static const char *const texts[LACK_COUNT] = {
 		[LACK_COMPAT_REGISTERS] =
@@ -188,9 +188,9 @@ static struct reel_error *import(struct importer *importer, int fd, const char *
 	TRY(create_writer(importer, fd, output, recipients));
 	TRY(prepare(importer));
 	TRY(translate(importer));
-	TRY(put_jit(importer));
-	tell_lacks(importer);
-	TRY(put_end(importer));
+	TRY(write_jit(importer));
+	report_lacks(importer);
+	TRY(write_end(importer));
 	return reel_writer_finish(importer->writer);
 }
 

@@ -45,7 +45,7 @@ static struct reel_error *name_events(struct importer *importer, struct perf_cur
 }
 
 /* struct perf_record_header_build_id after its header: s32 pid, 20 bytes, u8 size, 3 more, name. */
-static struct reel_error *take_build_id(struct importer *importer, uint16_t misc,
+static struct reel_error *read_build_id(struct importer *importer, uint16_t misc,
 					struct perf_cursor cursor)
 {
 	struct reel_bytes build_id = { NULL, 20 }, name;
@@ -71,7 +71,7 @@ static struct reel_error *take_build_id(struct importer *importer, uint16_t misc
 }
 
 /* HEADER_BUILD_ID: a sequence of such records. */
-static struct reel_error *take_build_ids(struct importer *importer, struct perf_cursor cursor)
+static struct reel_error *read_build_ids(struct importer *importer, struct perf_cursor cursor)
 {
 	while (perf_cursor_left(&cursor)) {
 		struct perf_cursor payload;
@@ -89,18 +89,18 @@ static struct reel_error *take_build_ids(struct importer *importer, struct perf_
 						 "%s: damaged list of build-ids",
 						 importer->stream.file.name);
 		payload = perf_cursor(bytes, size - (size_t)PERF_RECORD_HEADER, cursor.big_endian);
-		TRY(take_build_id(importer, misc, payload));
+		TRY(read_build_id(importer, misc, payload));
 	}
 	return NULL;
 }
 
-static struct reel_error *take_feature(struct importer *importer, unsigned int feature,
+static struct reel_error *read_feature(struct importer *importer, unsigned int feature,
 				       struct perf_cursor cursor)
 {
 	struct reel_error *error;
 
 	if (feature == PERF_FEATURE_BUILD_ID)
-		return take_build_ids(importer, cursor);
+		return read_build_ids(importer, cursor);
 	if (feature == PERF_FEATURE_EVENT_DESC)
 		return name_events(importer, cursor);
 	error = reel_perf_host_feature(&importer->host, feature, cursor);
@@ -126,7 +126,7 @@ static struct reel_error *read_features(struct importer *importer)
 			continue;
 		error = reel_perf_stream_section(stream, section, &bytes);
 		if (!error)
-			error = take_feature(
+			error = read_feature(
 				importer, feature,
 				perf_cursor(bytes, (size_t)section->size, stream->big_endian));
 		error = reel_importer_tolerate(importer, error);
@@ -180,7 +180,7 @@ static struct reel_error *read_attrs(struct importer *importer)
 }
 
 /* A pipe's attribute: struct perf_event_attr, whose second word is its size, then the ids. */
-static struct reel_error *take_attr(struct importer *importer, const struct perf_record *record)
+static struct reel_error *read_attr(struct importer *importer, const struct perf_record *record)
 {
 	struct perf_cursor cursor = reel_perf_record_payload(&importer->stream, record),
 			   attr = cursor;
@@ -314,17 +314,17 @@ static struct reel_error *index_record(void *context, const struct perf_record *
 
 	switch (record->type) {
 	case PERF_RECORD_HEADER_ATTR:
-		return take_attr(importer, record);
+		return read_attr(importer, record);
 	case PERF_RECORD_BUILD_ID:
 		return reel_importer_tolerate(importer,
-					      take_build_id(importer, record->misc, payload));
+					      read_build_id(importer, record->misc, payload));
 	case PERF_RECORD_FEATURE: {
 		uint64_t feature = perf_cursor_u64(&payload);
 
 		if (feature >= PERF_FEATURES)
 			return NULL;
 		return reel_importer_tolerate(
-			importer, take_feature(importer, (unsigned int)feature, payload));
+			importer, read_feature(importer, (unsigned int)feature, payload));
 	}
 	}
 	if (record->type == PERF_RECORD_CALLCHAIN_DEFERRED)

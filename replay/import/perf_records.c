@@ -17,8 +17,8 @@
 
 /* ---- the vDSO ---------------------------------------------------------------------------- */
 
-static struct reel_error *put_image(struct importer *importer, uint64_t module,
-				    const uint8_t *image, size_t size)
+static struct reel_error *write_image(struct importer *importer, uint64_t module,
+				      const uint8_t *image, size_t size)
 {
 	struct reel_record record = { .id = REEL_RECORD_IMAGE };
 
@@ -75,12 +75,12 @@ static struct reel_error *find_vdso(struct importer *importer, uint64_t module,
 
 	own = own_vdso(importer, build_id, &size);
 	if (own)
-		return put_image(importer, module, own, size);
+		return write_image(importer, module, own, size);
 	path = reel_perf_cache_path("[vdso]", build_id, "vdso");
 	cached = read_small_file(path, &size);
 	if (!cached || !has_build_id(cached, size, build_id))
 		return NULL;
-	return put_image(importer, module, cached, size);
+	return write_image(importer, module, cached, size);
 }
 
 static struct reel_error *add_vdso(struct importer *importer, struct reel_record_module module,
@@ -107,7 +107,7 @@ static bool is_vdso(const struct mapping *mapping)
 	return mapping->module.kind == REEL_MODULE_VDSO;
 }
 
-static struct reel_error *put_mapping(struct importer *importer, const struct mapping *mapping)
+static struct reel_error *write_mapping(struct importer *importer, const struct mapping *mapping)
 {
 	struct reel_record record = { .id = REEL_RECORD_MAP };
 
@@ -130,9 +130,9 @@ static struct reel_error *put_mapping(struct importer *importer, const struct ma
 	if (record.map.module > importer->report.counts.modules)
 		importer->report.counts.modules = record.map.module;
 	TRY(reel_processes_space(importer->processes, &mapping->task, &record.map.space));
-	TRY(reel_processes_put(importer->processes, &record));
-	TRY(reel_jit_processes_note(&importer->jit_processes, mapping->task.pid, &record.map,
-				    mapping->module.path));
+	TRY(reel_processes_write(importer->processes, &record));
+	TRY(reel_jit_processes_add(&importer->jit_processes, mapping->task.pid, &record.map,
+				   mapping->module.path));
 	return is_vdso(mapping) ? reel_processes_set_vdso(importer->processes, &mapping->task,
 							  mapping->address)
 				: NULL;
@@ -158,8 +158,8 @@ static uint32_t build_id_min(const struct importer *importer, const struct perf_
 }
 
 /* PERF_RECORD_MMAP and MMAP2, of user code; from the kernel's only the build-id is used. */
-static struct reel_error *take_mapping(struct importer *importer, const struct perf_record *record,
-				       uint64_t time)
+static struct reel_error *translate_mapping(struct importer *importer,
+					    const struct perf_record *record, uint64_t time)
 {
 	const struct perf_cursor payload = reel_perf_record_payload(&importer->stream, record);
 	struct perf_mmap mmap;
@@ -195,13 +195,13 @@ static struct reel_error *take_mapping(struct importer *importer, const struct p
 			    .inode_generation = mmap.inode_generation,
 			    .path = mmap.path },
 	};
-	return put_mapping(importer, &mapping);
+	return write_mapping(importer, &mapping);
 }
 
 /* ---- processes --------------------------------------------------------------------------- */
 
-static struct reel_error *take_comm(struct importer *importer, const struct perf_record *record,
-				    uint64_t time)
+static struct reel_error *translate_comm(struct importer *importer,
+					 const struct perf_record *record, uint64_t time)
 {
 	struct perf_comm comm;
 	struct reel_task task;
@@ -214,8 +214,8 @@ static struct reel_error *take_comm(struct importer *importer, const struct perf
 	return reel_processes_comm(importer->processes, &task, comm.comm);
 }
 
-static struct reel_error *take_task(struct importer *importer, const struct perf_record *record,
-				    uint64_t time)
+static struct reel_error *translate_task(struct importer *importer,
+					 const struct perf_record *record, uint64_t time)
 {
 	struct perf_task told;
 	struct reel_task task;
@@ -249,8 +249,8 @@ static uint64_t untold(struct importer *importer, const struct perf_event *event
 	return count - told;
 }
 
-static struct reel_error *take_loss(struct importer *importer, const struct perf_record *record,
-				    uint64_t time)
+static struct reel_error *translate_loss(struct importer *importer,
+					 const struct perf_record *record, uint64_t time)
 {
 	struct perf_cursor cursor = reel_perf_record_payload(&importer->stream, record);
 	const struct perf_event *event = reel_perf_events_of_record(&importer->events, cursor);
@@ -287,8 +287,8 @@ static bool is_image(struct reel_bytes name)
 }
 
 /* PERF_RECORD_KSYMBOL: a BPF program or a trampoline, which may be missing in lists of symbols. */
-static struct reel_error *take_kernel_symbol(struct importer *importer,
-					     const struct perf_record *record, uint64_t time)
+static struct reel_error *translate_kernel_symbol(struct importer *importer,
+						  const struct perf_record *record, uint64_t time)
 {
 	struct reel_record symbol_record = { .id = REEL_RECORD_KERNEL_SYMBOL };
 	struct reel_record_kernel_symbol *put = &symbol_record.kernel_symbol;
@@ -318,18 +318,18 @@ struct reel_error *reel_importer_record(struct importer *importer, const struct 
 	switch (record->type) {
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		return take_mapping(importer, record, time);
+		return translate_mapping(importer, record, time);
 	case PERF_RECORD_COMM:
-		return take_comm(importer, record, time);
+		return translate_comm(importer, record, time);
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		return take_task(importer, record, time);
+		return translate_task(importer, record, time);
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 	case PERF_RECORD_THROTTLE:
-		return take_loss(importer, record, time);
+		return translate_loss(importer, record, time);
 	case PERF_RECORD_KSYMBOL:
-		return take_kernel_symbol(importer, record, time);
+		return translate_kernel_symbol(importer, record, time);
 	}
 	return NULL;
 }

@@ -76,7 +76,7 @@ static bool can_do_without_pc(const struct importer *importer)
 }
 
 /* False if they are unusable: of an unknown CPU, or without a pc. */
-static bool take_registers(struct importer *importer, const struct perf_sample *from,
+static bool copy_registers(struct importer *importer, const struct perf_sample *from,
 			   struct reel_sample *sample)
 {
 	const struct reel_arch *arch = arch_of(importer, from->registers_abi);
@@ -106,7 +106,7 @@ static bool take_registers(struct importer *importer, const struct perf_sample *
 	return true;
 }
 
-static bool take_stack(const struct importer *importer, const struct perf_sample *from,
+static bool copy_stack(const struct importer *importer, const struct perf_sample *from,
 		       struct reel_sample *sample, struct reel_region *region)
 {
 	uint64_t sp;
@@ -143,7 +143,7 @@ static void add_address(struct importer *importer, struct reel_sample *sample, i
 		importer->scratch.frame_chain[sample->n_frame_chain++] = address;
 }
 
-static void take_chains(struct importer *importer, struct perf_sample *from, int64_t context,
+static void split_chain(struct importer *importer, struct perf_sample *from, int64_t context,
 			struct reel_sample *sample)
 {
 	for (uint64_t i = 0; i < from->chain.count; i++) {
@@ -168,9 +168,9 @@ static void take_chains(struct importer *importer, struct perf_sample *from, int
 
 /* The user's part of the chain, if the kernel took it later: until then the task stayed in the
  * kernel. */
-static struct reel_error *take_deferred_chain(struct importer *importer,
-					      const struct perf_sample *from,
-					      struct reel_sample *sample)
+static struct reel_error *add_deferred_chain(struct importer *importer,
+					     const struct perf_sample *from,
+					     struct reel_sample *sample)
 {
 	struct perf_words words = { 0 };
 	struct reel_error *error;
@@ -192,8 +192,8 @@ static struct reel_error *take_deferred_chain(struct importer *importer,
 }
 
 /* Without a chain on that side, uses the sample's own address. */
-static void take_address(struct importer *importer, const struct perf_sample *from, int64_t context,
-			 struct reel_sample *sample)
+static void add_own_address(struct importer *importer, const struct perf_sample *from,
+			    int64_t context, struct reel_sample *sample)
 {
 	bool has_one = context == PERF_CONTEXT_KERNEL ? sample->n_kernel_chain
 						      : sample->n_frame_chain || sample->pc;
@@ -208,8 +208,8 @@ static void take_address(struct importer *importer, const struct perf_sample *fr
  * (tools/perf/util/machine.c, resolve_lbr_callchain_sample; but perf begins at the target of the
  * newest call, not where the sample was taken).
  */
-static void take_calls(struct importer *importer, const struct perf_sample *from,
-		       struct reel_sample *sample)
+static void use_calls(struct importer *importer, const struct perf_sample *from,
+		      struct reel_sample *sample)
 {
 	/* An exiting task has no user code left, and a kernel thread never has any. */
 	if (!(from->event->branch_sample_type & PERF_BRANCH_CALL_STACK) || !from->branches.count ||
@@ -280,13 +280,13 @@ struct reel_error *reel_importer_sample(struct importer *importer, const struct 
 		return NULL;
 	}
 	if (from.registers_abi != PERF_REGS_ABI_NONE)
-		has_registers = take_registers(importer, &from, &sample);
+		has_registers = copy_registers(importer, &from, &sample);
 	if (has_registers)
-		take_stack(importer, &from, &sample, &region);
-	take_chains(importer, &from, context, &sample);
-	TRY(take_deferred_chain(importer, &from, &sample));
-	take_address(importer, &from, context, &sample);
-	take_calls(importer, &from, &sample);
+		copy_stack(importer, &from, &sample, &region);
+	split_chain(importer, &from, context, &sample);
+	TRY(add_deferred_chain(importer, &from, &sample));
+	add_own_address(importer, &from, context, &sample);
+	use_calls(importer, &from, &sample);
 	if (has_registers && importer->layout.pc_slot == NO_SLOT) {
 		if (sample.n_frame_chain)
 			sample.pc = sample.frame_chain[0];

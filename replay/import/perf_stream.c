@@ -355,8 +355,8 @@ static struct reel_error *size_behind(const struct walk *walk, const struct perf
 		       : NULL;
 }
 
-static struct reel_error *take_record(struct walk *walk, const struct perf_record *record,
-				      uint64_t *behind_ret)
+static struct reel_error *visit_record(struct walk *walk, const struct perf_record *record,
+				       uint64_t *behind_ret)
 {
 	TRY(size_behind(walk, record, behind_ret));
 	walk->order++;
@@ -379,8 +379,8 @@ struct window {
 };
 
 /* Makes `size` existing bytes at `offset` visible; also later ones, if it has to read. */
-static struct reel_error *look_at(const struct perf_stream *stream, struct window *window,
-				  uint64_t offset, size_t size, uint64_t end)
+static struct reel_error *make_visible(const struct perf_stream *stream, struct window *window,
+				       uint64_t offset, size_t size, uint64_t end)
 {
 	if (offset >= window->offset && offset - window->offset <= window->size &&
 	    window->size - (size_t)(offset - window->offset) >= size)
@@ -404,7 +404,7 @@ static struct reel_error *walk_file(struct walk *walk, struct window *window,
 
 		if (end - at < PERF_RECORD_HEADER)
 			return cut(stream, at);
-		TRY(look_at(stream, window, at, PERF_RECORD_HEADER, end));
+		TRY(make_visible(stream, window, at, PERF_RECORD_HEADER, end));
 		record = record_at(stream, window->bytes + (at - window->offset));
 		record.position = (struct perf_position){ walk->order, at, false };
 		if (record.size < PERF_RECORD_HEADER)
@@ -413,9 +413,9 @@ static struct reel_error *walk_file(struct walk *walk, struct window *window,
 			return cut(stream, at);
 		if (progress && window->offset == at)
 			progress(walk->context, at, end);
-		TRY(look_at(stream, window, at, record.size, end));
+		TRY(make_visible(stream, window, at, record.size, end));
 		record.bytes = window->bytes + (at - window->offset);
-		TRY(take_record(walk, &record, &behind));
+		TRY(visit_record(walk, &record, &behind));
 		at += record.size;
 		if (behind > end - at)
 			return cut(stream, at - record.size);

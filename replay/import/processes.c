@@ -50,8 +50,8 @@ void reel_processes_destroy(struct reel_processes *processes)
 	free(processes);
 }
 
-struct reel_error *reel_processes_put(struct reel_processes *processes,
-				      const struct reel_record *record)
+struct reel_error *reel_processes_write(struct reel_processes *processes,
+					const struct reel_record *record)
 {
 	const struct reel_processes_options *options = &processes->options;
 
@@ -72,11 +72,12 @@ static struct thread *find_thread(const struct reel_processes *processes, uint32
 
 /* ---- spaces ------------------------------------------------------------------------------ */
 
-static struct reel_error *put_space(struct reel_processes *processes, const struct process *process)
+static struct reel_error *write_space(struct reel_processes *processes,
+				      const struct process *process)
 {
 	struct reel_record record = { .id = REEL_RECORD_SPACE, .space = process->space };
 
-	return reel_processes_put(processes, &record);
+	return reel_processes_write(processes, &record);
 }
 
 /* Starts with the mappings of `parent`, unless NULL. */
@@ -99,7 +100,7 @@ static struct reel_error *add_process(struct reel_processes *processes,
 	process->space.pid = task->pid;
 	process->space.id = ++processes->last_space;
 	*ret = process;
-	return put_space(processes, process);
+	return write_space(processes, process);
 }
 
 static struct reel_error *process_gone(struct reel_processes *processes, struct process *process,
@@ -110,7 +111,7 @@ static struct reel_error *process_gone(struct reel_processes *processes, struct 
 	record.space_exit = (struct reel_record_space_exit){ time, process->space.id };
 	reel_id_table_remove(&processes->by_pid, process->entry.id);
 	free(process);
-	return reel_processes_put(processes, &record);
+	return reel_processes_write(processes, &record);
 }
 
 static struct reel_error *need_process(struct reel_processes *processes,
@@ -157,7 +158,7 @@ static struct reel_error *add_thread(struct reel_processes *processes, struct pr
 		.parent = parent ? parent->id : 0,
 		.comm = reel_bytes_of_string(thread->comm),
 	};
-	return reel_processes_put(processes, &record);
+	return reel_processes_write(processes, &record);
 }
 
 static struct reel_error *end_thread(struct reel_processes *processes, struct thread *thread,
@@ -175,7 +176,7 @@ static struct reel_error *end_thread(struct reel_processes *processes, struct th
 		thread->next->previous = thread->previous;
 	reel_id_table_remove(&processes->by_tid, thread->entry.id);
 	free(thread);
-	TRY(reel_processes_put(processes, &record));
+	TRY(reel_processes_write(processes, &record));
 	return process->threads || keep_process ? NULL : process_gone(processes, process, time);
 }
 
@@ -257,7 +258,7 @@ struct reel_error *reel_processes_comm(struct reel_processes *processes,
 		.thread = thread->id,
 		.comm = reel_bytes_of_string(thread->comm),
 	};
-	return reel_processes_put(processes, &record);
+	return reel_processes_write(processes, &record);
 }
 
 /* The kernel ended the other threads (fs/exec.c, de_thread); their exits may follow later. */
@@ -284,10 +285,10 @@ struct reel_error *reel_processes_exec(struct reel_processes *processes,
 	TRY(end_others(processes, process, thread, task->time));
 	reel_space_exec(&process->space, &processes->options.programs, ++processes->last_space,
 			task->time);
-	TRY(put_space(processes, process));
+	TRY(write_space(processes, process));
 	record.thread_exec =
 		(struct reel_record_thread_exec){ task->time, thread->id, process->space.id };
-	TRY(reel_processes_put(processes, &record));
+	TRY(reel_processes_write(processes, &record));
 	return reel_processes_comm(processes, task, comm);
 }
 
@@ -321,7 +322,7 @@ struct reel_error *reel_processes_set_vdso(struct reel_processes *processes,
 	 * if recorded, are more reliable. */
 	if (address < UINT64_C(1) << 32)
 		reel_space_set_program(&process->space, &processes->options.programs, true);
-	return put_space(processes, process);
+	return write_space(processes, process);
 }
 
 struct reel_error *reel_processes_place(struct reel_processes *processes,
@@ -342,5 +343,5 @@ struct reel_error *reel_processes_place(struct reel_processes *processes,
 	    compat == (space->word_bits == 32))
 		return NULL;
 	reel_space_set_program(space, &processes->options.programs, compat);
-	return put_space(processes, thread->process);
+	return write_space(processes, thread->process);
 }

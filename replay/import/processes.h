@@ -24,8 +24,8 @@ struct reel_error *reel_processes_create(const struct reel_processes_options *op
 void reel_processes_destroy(struct reel_processes *processes);
 
 /* Writes a record that belongs to these: a mapping. */
-struct reel_error *reel_processes_put(struct reel_processes *processes,
-				      const struct reel_record *record) REEL_MUST_CHECK;
+struct reel_error *reel_processes_write(struct reel_processes *processes,
+					const struct reel_record *record) REEL_MUST_CHECK;
 
 struct reel_task {
 	uint64_t time;

@@ -27,7 +27,7 @@ void reel_code_map_set_space(struct reel_code_map *map, struct reel_space_view v
 }
 
 /* Keeps the first error. */
-static void note_error(struct reel_code_map *map, struct reel_error *error)
+static void keep_error(struct reel_code_map *map, struct reel_error *error)
 {
 	if (map->error)
 		reel_error_destroy(error);
@@ -51,7 +51,7 @@ static bool open_module(struct reel_code_map *map, uint64_t id, struct reel_modu
 
 	if (!error)
 		return true;
-	note_error(map, error);
+	keep_error(map, error);
 	return false;
 }
 
@@ -193,8 +193,8 @@ static bool neighbour_owns(struct reel_code_map *map, uint64_t address,
 }
 
 /* Copies may be in several mappings, one next to the other. */
-static void look_at_neighbours(struct reel_code_map *map, uint64_t address,
-			       const struct reel_mapping *copy, struct reel_code_range *range)
+static void try_neighbours(struct reel_code_map *map, uint64_t address,
+			   const struct reel_mapping *copy, struct reel_code_range *range)
 {
 	struct reel_mapping at = *copy, next;
 
@@ -213,8 +213,8 @@ static void look_at_neighbours(struct reel_code_map *map, uint64_t address,
 }
 
 /* In a file's memory that became executable, or can be written, there may be other code. */
-static void look_for_other_code(struct reel_code_map *map, uint64_t address,
-				const struct reel_mapping *mapping, struct reel_code_range *range)
+static void find_other_code(struct reel_code_map *map, uint64_t address,
+			    const struct reel_mapping *mapping, struct reel_code_range *range)
 {
 	const struct reel_module *module = range->module;
 	struct reel_code_range page = *range;
@@ -262,12 +262,12 @@ static void fill(struct reel_code_map *map, uint64_t address, const struct reel_
 	else if (reel_module_bias(module, mapping, &range->bias) &&
 		 reel_module_rows(module, map->arch)) {
 		range->found = REEL_CODE_FOUND;
-		look_for_other_code(map, address, mapping, range);
+		find_other_code(map, address, mapping, range);
 		return;
 	}
 	if (reel_code_range_may_be_jit(range)) {
 		narrow(address, range);
-		look_at_neighbours(map, address, mapping, range);
+		try_neighbours(map, address, mapping, range);
 	}
 }
 
@@ -388,7 +388,7 @@ static struct reel_synthesis *recorded_synthesis(struct reel_code_map *map)
 		rows->synthesis = NULL;
 		error = reel_synthesis_create(&input, &rows->synthesis);
 		if (error)
-			note_error(map, error);
+			keep_error(map, error);
 	}
 	rows->arch = map->arch;
 	rows->code = map->view.code;
@@ -411,7 +411,7 @@ static struct reel_rows *jit_rows_at(struct reel_code_map *map, uint64_t address
 	if (!error)
 		error = reel_jit_rows_get(map->jit_rows, record, map->arch, map->big_endian, &rows);
 	if (error)
-		note_error(map, error);
+		keep_error(map, error);
 	return rows;
 }
 

@@ -243,7 +243,7 @@ static bool has_address(const struct name *name, uint64_t address)
 	return false;
 }
 
-static void note_address(void *context, const char *text, uint64_t address)
+static void add_address(void *context, const char *text, uint64_t address)
 {
 	struct kernel_file *file = context;
 	struct name *name = find_name(file, text);
@@ -279,7 +279,7 @@ static struct reel_error *collect_names(const struct reel_kernel_code *code,
 		if (!unique || strcmp(file->names[unique - 1].name, file->names[i].name) != 0)
 			file->names[unique++] = file->names[i];
 	file->n_names = unique;
-	error = reel_symbol_table_visit(file->module->files.debug, note_address, file);
+	error = reel_symbol_table_visit(file->module->files.debug, add_address, file);
 	return error || !file->no_memory ? error : reel_error_no_memory();
 }
 

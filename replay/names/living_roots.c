@@ -113,7 +113,7 @@ static bool add_view(struct search *search, const struct view *view)
 }
 
 /* A process with this pid that had already started at that time is the recorded one. */
-static void look_at_process(void *context, const struct reel_space_state *space)
+static void add_root(void *context, const struct reel_space_state *space)
 {
 	struct search *search = context;
 	struct view view;
@@ -140,7 +140,7 @@ struct reel_error *reel_living_roots(const struct reel_timeline *timeline,
 		return NULL;
 	add_view(&search, &own);
 	if (!search.error)
-		search.error = reel_timeline_visit_spaces(timeline, look_at_process, &search);
+		search.error = reel_timeline_visit_spaces(timeline, add_root, &search);
 	free(search.views);
 	return search.error;
 }

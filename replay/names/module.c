@@ -220,7 +220,7 @@ static void drop_newer(struct reel_modules *modules, struct reel_newer_image *ne
 
 /* Makes the newer image of the older one and the change.  Without the right older one, because its
  * block is damaged, the module keeps the image that it has. */
-static struct reel_error *take_patch(struct reel_modules *modules, struct reel_module *module)
+static struct reel_error *apply_patch(struct reel_modules *modules, struct reel_module *module)
 {
 	struct reel_newer_image *newer = &module->newer_image;
 	const struct reel_bytes base = { module->image, module->image_size },
@@ -256,8 +256,8 @@ static struct reel_error *take_patch(struct reel_modules *modules, struct reel_m
 }
 
 /* A newer image replaces the older one when it is complete. */
-static struct reel_error *take_newer(struct reel_modules *modules, struct reel_module *module,
-				     const struct reel_record_image *image)
+static struct reel_error *add_newer(struct reel_modules *modules, struct reel_module *module,
+				    const struct reel_record_image *image)
 {
 	struct reel_newer_image *newer = &module->newer_image;
 
@@ -277,7 +277,7 @@ static struct reel_error *take_newer(struct reel_modules *modules, struct reel_m
 	if (newer->n_taken < newer->size)
 		return NULL;
 	if (newer->base)
-		return take_patch(modules, module);
+		return apply_patch(modules, module);
 	free(module->image);
 	modules->images_size -= module->image_size;
 	module->image = newer->bytes;
@@ -304,7 +304,7 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 	if (module->image && image->number < module->image_number)
 		return NULL;
 	if (module->image && image->number > module->image_number)
-		return take_newer(modules, module, image);
+		return add_newer(modules, module, image);
 	if (image->base)
 		return NULL; /* the image that it changes was lost with a damaged block */
 	module->image_number = image->number;
@@ -840,7 +840,7 @@ static bool serves(const struct reel_elf_file *file, const char *path)
 	return is_at(file, path) || (file && is_at(reel_elf_file_alternate(file), path));
 }
 
-static void look_for_named(void *context, const struct reel_module *module)
+static void check_named(void *context, const struct reel_module *module)
 {
 	struct named *named = context;
 	struct reel_bytes build_id = module->record->build_id;
@@ -857,6 +857,6 @@ bool reel_modules_have_file(struct reel_modules *modules, const char *path)
 	struct named named = { path, reel_module_search_build_id(modules->pool->search, path),
 			       false };
 
-	reel_modules_visit(modules, look_for_named, &named);
+	reel_modules_visit(modules, check_named, &named);
 	return named.is_used;
 }

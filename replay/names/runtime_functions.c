@@ -42,8 +42,8 @@ static bool are_same(const struct reel_runtime_function *a, const struct reel_ru
 	       a->line == b->line;
 }
 
-static bool note_distinct(struct reel_runtime_functions *functions,
-			  struct reel_runtime_function *function)
+static bool set_first(struct reel_runtime_functions *functions,
+		      struct reel_runtime_function *function)
 {
 	uint64_t hash = (uint64_t)(uintptr_t)function->name ^
 			(uint64_t)(uintptr_t)function->file << 20 ^ (uint64_t)function->line << 44;
@@ -91,7 +91,7 @@ struct reel_error *reel_runtime_functions_add(struct reel_runtime_functions *fun
 	function->n_lines = decode_lines(record, function->lines);
 	if (function->name && function->file &&
 	    reel_id_table_insert(&functions->by_id, &function->by_id))
-		return note_distinct(functions, function) ? NULL : reel_error_no_memory();
+		return set_first(functions, function) ? NULL : reel_error_no_memory();
 	free(function);
 	return reel_error_no_memory();
 }

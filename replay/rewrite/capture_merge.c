@@ -107,7 +107,7 @@ static uint64_t greater(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static struct reel_error *take_first(struct inputs *inputs, const struct reel_record_capture *from)
+static struct reel_error *set_common(struct inputs *inputs, const struct reel_record_capture *from)
 {
 	inputs->capture = *from;
 	inputs->capture.clock = CLOCK_OF_THE_WALL;
@@ -174,8 +174,8 @@ static struct reel_error *check_capture(const struct inputs *inputs, const char 
 	return NULL;
 }
 
-static struct reel_error *take_capture(struct inputs *inputs, const struct reel_reader *reader,
-				       const struct reel_record_capture *capture)
+static struct reel_error *add_input(struct inputs *inputs, const struct reel_reader *reader,
+				    const struct reel_record_capture *capture)
 {
 	const char *path = reel_reader_name(reader);
 	struct input *input = &inputs->all[inputs->n];
@@ -194,19 +194,19 @@ static struct reel_error *take_capture(struct inputs *inputs, const struct reel_
 	memcpy(input->file_id, reel_reader_header(reader)->id, sizeof(input->file_id));
 	inputs->size += input->size;
 	if (!inputs->n++)
-		return take_first(inputs, capture);
+		return set_common(inputs, capture);
 	join(&inputs->capture, capture);
 	return NULL;
 }
 
 /* ---- passes over a capture's blocks --------------------------------------------------------- */
 
-typedef struct reel_error *take_item(void *context, struct reel_block_item *item);
+typedef struct reel_error *visit_item(void *context, struct reel_block_item *item);
 
-/* Passes the block's items to `take`; *damage_ret is the reason for an early end, or NULL. */
+/* Passes the block's items to `visit`; *damage_ret is the reason for an early end, or NULL. */
 static struct reel_error *walk_block(struct reel_block_reader *block_reader,
-				     const struct reel_block *block, take_item *take, void *context,
-				     struct reel_error **damage_ret)
+				     const struct reel_block *block, visit_item *visit,
+				     void *context, struct reel_error **damage_ret)
 {
 	struct reel_error *damage = reel_block_reader_load(block_reader, block);
 
@@ -216,7 +216,7 @@ static struct reel_error *walk_block(struct reel_block_reader *block_reader,
 		damage = reel_block_reader_next(block_reader, &item);
 		if (damage || item.kind == REEL_ITEM_END)
 			break;
-		TRY(take(context, &item));
+		TRY(visit(context, &item));
 	}
 	*damage_ret = damage;
 	return NULL;
@@ -224,43 +224,43 @@ static struct reel_error *walk_block(struct reel_block_reader *block_reader,
 
 /* ---- the first pass ------------------------------------------------------------------------- */
 
-struct look {
+struct search {
 	struct inputs *inputs;
 	const struct reel_reader *reader;
 	bool found;
 };
 
-static struct reel_error *look_at(void *context, struct reel_block_item *item)
+static struct reel_error *read_capture(void *context, struct reel_block_item *item)
 {
-	struct look *look = context;
-	struct inputs *inputs = look->inputs;
+	struct search *search = context;
+	struct inputs *inputs = search->inputs;
 
 	if (item->kind != REEL_ITEM_RECORD)
 		return NULL;
 	if (item->record.id == REEL_RECORD_EVENT && !inputs->period && item->record.event.frequency)
 		inputs->period = NS_PER_S / item->record.event.frequency;
-	if (item->record.id != REEL_RECORD_CAPTURE || look->found)
+	if (item->record.id != REEL_RECORD_CAPTURE || search->found)
 		return NULL;
-	look->found = true;
-	return take_capture(inputs, look->reader, &item->record.capture);
+	search->found = true;
+	return add_input(inputs, search->reader, &item->record.capture);
 }
 
 /* Finds the first CAPTURE record. */
-static struct reel_error *look_for_capture(struct inputs *inputs, const struct reel_reader *reader)
+static struct reel_error *find_capture(struct inputs *inputs, const struct reel_reader *reader)
 {
-	struct look look = { .inputs = inputs, .reader = reader };
+	struct search search = { .inputs = inputs, .reader = reader };
 	_cleanup_block_reader_ struct reel_block_reader *block_reader = NULL;
 	size_t n;
 	const struct reel_block *blocks = reel_reader_blocks(reader, &n);
 
 	TRY(reel_block_reader_create(reader, &block_reader));
-	for (size_t i = 0; i < n && !look.found; i++) {
+	for (size_t i = 0; i < n && !search.found; i++) {
 		_cleanup_error_ struct reel_error *damage = NULL; /* reported when it is copied */
 
 		if (blocks[i].header.type == REEL_BLOCK_SIDE)
-			TRY(walk_block(block_reader, &blocks[i], look_at, &look, &damage));
+			TRY(walk_block(block_reader, &blocks[i], read_capture, &search, &damage));
 	}
-	if (look.found)
+	if (search.found)
 		return NULL;
 	return reel_error_create(REEL_ERROR_CORRUPT,
 				 "%s: no readable CAPTURE record, so CPU and time are unknown",
@@ -278,7 +278,7 @@ static int compare_inputs(const void *a, const void *b)
 }
 
 /* The order of the output does not depend on the order of `paths`. */
-static struct reel_error *look_at_all(struct inputs *inputs, const char *const *paths)
+static struct reel_error *find_captures(struct inputs *inputs, const char *const *paths)
 {
 	size_t n = 0;
 
@@ -291,7 +291,7 @@ static struct reel_error *look_at_all(struct inputs *inputs, const char *const *
 		_cleanup_reader_ struct reel_reader *reader = NULL;
 
 		TRY(open_input(inputs, paths[i], &reader));
-		TRY(look_for_capture(inputs, reader));
+		TRY(find_capture(inputs, reader));
 		inputs->all[i].path = paths[i]; /* the reader's copy is about to be freed */
 	}
 	if (!n)
@@ -313,7 +313,7 @@ static void inputs_free(struct inputs *inputs)
 
 /* ---- copying -------------------------------------------------------------------------------- */
 
-static struct reel_error *tell(struct reel_merge_copy *copy, struct reel_error *problem)
+static struct reel_error *report(struct reel_merge_copy *copy, struct reel_error *problem)
 {
 	const struct reel_rewrite_options *options = &copy->merge->options;
 
@@ -326,11 +326,11 @@ static struct reel_error *tell(struct reel_merge_copy *copy, struct reel_error *
 	return NULL;
 }
 
-static struct reel_error *tell_all(struct reel_merge_copy *copy,
-				   const struct reel_problem *problems, size_t n)
+static struct reel_error *report_all(struct reel_merge_copy *copy,
+				     const struct reel_problem *problems, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		TRY(tell(copy, reel_error_create(problems[i].code, "%s", problems[i].message)));
+		TRY(report(copy, reel_error_create(problems[i].code, "%s", problems[i].message)));
 	return NULL;
 }
 
@@ -376,7 +376,7 @@ static struct reel_error *copy_item(void *context, struct reel_block_item *item)
 }
 
 /* The first two passes, over side blocks; the last pass reports their damage. */
-static struct reel_error *walk_side_blocks(struct reel_merge_copy *copy, take_item *take)
+static struct reel_error *walk_side_blocks(struct reel_merge_copy *copy, visit_item *visit)
 {
 	size_t n;
 	const struct reel_block *blocks = reel_reader_blocks(copy->reader, &n);
@@ -385,7 +385,7 @@ static struct reel_error *walk_side_blocks(struct reel_merge_copy *copy, take_it
 		_cleanup_error_ struct reel_error *damage = NULL;
 
 		if (blocks[i].header.type == REEL_BLOCK_SIDE)
-			TRY(walk_block(copy->block_reader, &blocks[i], take, copy, &damage));
+			TRY(walk_block(copy->block_reader, &blocks[i], visit, copy, &damage));
 	}
 	return NULL;
 }
@@ -406,12 +406,12 @@ static struct reel_error *copy_blocks(struct reel_merge_copy *copy)
 		TRY(walk_block(copy->block_reader, &blocks[i], copy_item, copy, &damage));
 		reel_end_counts_add_items(&copy->end_counts, copy->block_reader);
 		problems = reel_block_reader_problems(copy->block_reader, &n_problems);
-		error = tell_all(copy, problems, n_problems);
+		error = report_all(copy, problems, n_problems);
 		if (error) {
 			reel_error_destroy(damage);
 			return error;
 		}
-		TRY(tell(copy, damage));
+		TRY(report(copy, damage));
 	}
 	return NULL;
 }
@@ -427,17 +427,17 @@ static struct reel_error *check_end(struct reel_merge_copy *copy)
 	if (!end_counts->has_end) {
 		merge->lacks_end = true;
 		return reel_reader_has_trailer(copy->reader)
-			       ? tell(copy,
-				      reel_error_create(REEL_ERROR_TRUNCATED,
-							"%s: file has a trailer, but no END record",
-							copy->path))
+			       ? report(copy, reel_error_create(
+						      REEL_ERROR_TRUNCATED,
+						      "%s: file has a trailer, but no END record",
+						      copy->path))
 			       : NULL;
 	}
 	time = end_counts->end.time + copy->shift;
 	if (time > merge->end_time)
 		merge->end_time = time;
-	TRY(tell(copy, reel_end_counts_check_side(end_counts, copy->reader)));
-	TRY(tell(copy, reel_end_counts_check_samples(end_counts, copy->reader)));
+	TRY(report(copy, reel_end_counts_check_side(end_counts, copy->reader)));
+	TRY(report(copy, reel_end_counts_check_samples(end_counts, copy->reader)));
 	if (!end_counts->end.blocks)
 		return NULL;
 	merge->side_missing += end_counts->end.side_records - end_counts->side_records;
@@ -450,7 +450,7 @@ static struct reel_error *copy_open(struct reel_merge_copy *copy)
 	size_t n_problems;
 	const struct reel_problem *problems = reel_reader_problems(copy->reader, &n_problems);
 
-	TRY(tell_all(copy, problems, n_problems));
+	TRY(report_all(copy, problems, n_problems));
 	TRY(walk_side_blocks(copy, define));
 	TRY(walk_side_blocks(copy, define_origin));
 	TRY(copy_blocks(copy));
@@ -570,7 +570,7 @@ static struct reel_error *merge_to(struct reel_merge *merge, struct inputs *inpu
 		TRY(reel_identities_load(&inputs->identities, identities[i]));
 	TRY(reel_output_file_open(output, REEL_PLACE_PRIVATE, -1, &file));
 	inputs->output = &file;
-	error = look_at_all(inputs, paths);
+	error = find_captures(inputs, paths);
 	inputs->capture.start_time = inputs->capture.start_wall_time;
 	if (!error)
 		error = write_merged(merge, inputs, file.fd, output);

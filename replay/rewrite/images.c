@@ -82,8 +82,8 @@ static struct reel_error *use_all(struct reel_images *images)
 
 /* ---- making images -------------------------------------------------------------------------- */
 
-static struct reel_error *tell(const struct reel_images *images, const struct reel_module *module,
-			       const char *what)
+static struct reel_error *report(const struct reel_images *images, const struct reel_module *module,
+				 const char *what)
 {
 	const struct reel_rewrite_options *options = &images->job->options;
 	struct reel_bytes path = module->record->path;
@@ -102,7 +102,7 @@ static struct reel_error *tell(const struct reel_images *images, const struct re
 static struct reel_error *leave_out(struct reel_images *images, struct reel_image_of_module *image,
 				    struct reel_error *error)
 {
-	struct reel_error *telling = tell(images, image->module, reel_error_message(error));
+	struct reel_error *telling = report(images, image->module, reel_error_message(error));
 
 	reel_error_destroy(error);
 	image->image.size = 0;
@@ -128,11 +128,11 @@ static struct reel_error *make_image(struct reel_images *images, const struct re
 	if (error)
 		return error;
 	images->n_without_values += no_values != NULL;
-	TRY(tell(images, module, no_values));
+	TRY(report(images, module, no_values));
 	images->job->counts.images++;
 	images->job->counts.image_bytes += image->image.size;
 	return module->symbolizer
-		       ? tell(images, module, reel_symbolizer_problem(module->symbolizer))
+		       ? report(images, module, reel_symbolizer_problem(module->symbolizer))
 		       : NULL;
 }
 

@@ -30,8 +30,8 @@ static void names_free(struct names *names)
 
 static struct reel_error *look_up_all(
 	struct names *names, const struct reel_address_ranges *addresses,
-	struct reel_error *(*take)(struct names *names, uint64_t address,
-				   const struct reel_symbol_frame *, size_t n))
+	struct reel_error *(*use)(struct names *names, uint64_t address,
+				  const struct reel_symbol_frame *, size_t n))
 {
 	const struct reel_symbol_frame *frames;
 	size_t n;
@@ -41,7 +41,7 @@ static struct reel_error *look_up_all(
 
 		for (uint64_t at = range->begin; at < range->end; at++) {
 			TRY(reel_symbolizer_look_up(names->symbolizer, at, &frames, &n));
-			TRY(take(names, at, frames, n));
+			TRY(use(names, at, frames, n));
 		}
 	}
 	return NULL;

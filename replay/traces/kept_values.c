@@ -171,7 +171,7 @@ bool reel_kept_values_exist(const struct reel_sample *sample)
 }
 
 /* The text up to a separator, which is skipped; false if it is missing. */
-static bool take(struct reel_bytes *rest, char separator, struct reel_bytes *ret)
+static bool split(struct reel_bytes *rest, char separator, struct reel_bytes *ret)
 {
 	const uint8_t *end = rest->size ? memchr(rest->data, separator, rest->size) : NULL;
 
@@ -183,7 +183,7 @@ static bool take(struct reel_bytes *rest, char separator, struct reel_bytes *ret
 	return true;
 }
 
-static bool take_number(struct reel_bytes text, uint64_t *ret)
+static bool read_number(struct reel_bytes text, uint64_t *ret)
 {
 	*ret = 0;
 	for (size_t i = 0; i < text.size; i++) {
@@ -196,7 +196,7 @@ static bool take_number(struct reel_bytes text, uint64_t *ret)
 	return text.size;
 }
 
-static bool take_state(struct reel_bytes text, struct reel_kept_value *ret)
+static bool read_state(struct reel_bytes text, struct reel_kept_value *ret)
 {
 	char kind = text.size ? (char)*text.data : 0;
 	struct reel_bytes number = { text.data + 1, text.size - 1 };
@@ -214,20 +214,20 @@ static bool take_state(struct reel_bytes text, struct reel_kept_value *ret)
 	is_negative = ret->is_signed && number.size && *number.data == '-';
 	number.data += is_negative;
 	number.size -= is_negative;
-	if (!take_number(number, &ret->number))
+	if (!read_number(number, &ret->number))
 		return false;
 	if (is_negative)
 		ret->number = 0 - ret->number;
 	return true;
 }
 
-static bool take_value(struct reel_bytes line, struct reel_kept_value *ret)
+static bool read_value(struct reel_bytes line, struct reel_kept_value *ret)
 {
 	struct reel_bytes frame, level, state;
 
-	if (!take(&line, '\t', &frame) || !take(&line, '\t', &level) ||
-	    !take(&line, '\t', &state) || !take_number(frame, &ret->frame) ||
-	    !take_number(level, &ret->level) || !take_state(state, ret))
+	if (!split(&line, '\t', &frame) || !split(&line, '\t', &level) ||
+	    !split(&line, '\t', &state) || !read_number(frame, &ret->frame) ||
+	    !read_number(level, &ret->level) || !read_state(state, ret))
 		return false;
 	ret->text = line;
 	return ret->state == REEL_VALUE_KNOWN || !line.size;
@@ -238,10 +238,10 @@ bool reel_kept_values_next(struct reel_kept_reader *reader, struct reel_kept_val
 	for (;;) {
 		struct reel_bytes line;
 
-		if (take(&reader->rest, '\n', &line)) {
+		if (split(&reader->rest, '\n', &line)) {
 			*ret = (struct reel_kept_value){ .function = reader->function,
 							 .expression = reader->expression };
-			if (take_value(line, ret))
+			if (read_value(line, ret))
 				return true;
 			continue;
 		}
@@ -251,7 +251,7 @@ bool reel_kept_values_next(struct reel_kept_reader *reader, struct reel_kept_val
 		if (reader->next_label == reader->sample->n_labels)
 			return false;
 		reader->rest = reader->sample->labels[reader->next_label++].text;
-		if (!take(&reader->rest, '\n', &line) || !take(&line, '\t', &reader->function))
+		if (!split(&reader->rest, '\n', &line) || !split(&line, '\t', &reader->function))
 			reader->rest.size = 0;
 		reader->expression = line;
 	}

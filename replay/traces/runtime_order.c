@@ -198,7 +198,7 @@ static bool is_part(const struct reel_sample *sample, const struct reel_address_
 	       names->frames[0]->module_path == caller->frames[0]->module_path;
 }
 
-static void add(struct reel_runtime_order *order, size_t index, bool is_runtime)
+static void add_frame(struct reel_runtime_order *order, size_t index, bool is_runtime)
 {
 	order->frames[order->n++] = (struct reel_ordered_frame){ (uint32_t)index, is_runtime };
 }
@@ -209,7 +209,7 @@ static void add_segments(struct reel_runtime_order *order, const struct reel_sam
 {
 	for (; *segment < end; ++*segment) {
 		for (size_t next = segment_end(sample, *at); *at < next; ++*at)
-			add(order, *at, true);
+			add_frame(order, *at, true);
 	}
 }
 
@@ -243,12 +243,12 @@ static void interleave(struct reel_runtime_order *order, const struct reel_sampl
 				continue;
 			if (owner_of(order, owned) != i + 1 || i + 1 >= unwound->n ||
 			    !is_part(sample, &names[i], &names[i + 1]))
-				add(order, i, false);
+				add_frame(order, i, false);
 			continue;
 		}
 		/* A function of another name is not the interpreter's: a wrong step led there. */
 		if (native == REEL_NATIVE_OTHER && has_name(&names[i]))
-			add(order, i, false);
+			add_frame(order, i, false);
 		while (owner_of(order, owned) == i)
 			owned++;
 		is_call = true;

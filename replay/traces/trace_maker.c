@@ -453,8 +453,8 @@ static struct reel_error *report_unknown_cpu(struct reel_trace_maker *maker,
 }
 
 /* Takes the first `n` addresses of a walk by frame pointers not used for the frames. */
-static void take_frame_chain(struct reel_trace_maker *maker, const struct reel_sample *sample,
-			     size_t n)
+static void set_frame_chain(struct reel_trace_maker *maker, const struct reel_sample *sample,
+			    size_t n)
 {
 	if (n == sample->n_frame_chain)
 		return;
@@ -472,7 +472,7 @@ static struct reel_error *add_values(struct reel_trace_maker *maker,
 
 	if (reel_kept_values_exist(sample)) {
 		TRY(name_frames(maker, n));
-		return reel_trace_values_take_kept(maker->values, sample, maker->new_frames, n,
+		return reel_trace_values_copy_kept(maker->values, sample, maker->new_frames, n,
 						   &maker->trace);
 	}
 	if (!sample->n_regions || reel_sample_is_resolved(sample) ||
@@ -484,8 +484,8 @@ static struct reel_error *add_values(struct reel_trace_maker *maker,
 }
 
 /* Adds the sample's trace if it passes the filter. */
-static struct reel_error *take_sample(struct reel_trace_maker *maker,
-				      const struct reel_sample *sample, struct reel_batch *batch)
+static struct reel_error *make_trace(struct reel_trace_maker *maker,
+				     const struct reel_sample *sample, struct reel_batch *batch)
 {
 	const struct reel_space_state *space = reel_sample_unwinder_space(maker->unwinder, sample);
 	size_t own = batch->n_frames, n_shared = 0;
@@ -512,9 +512,9 @@ static struct reel_error *take_sample(struct reel_trace_maker *maker,
 		TRY(add_user_frames(maker, previous, batch, &n_shared));
 	describe_stack(maker, sample);
 	if (reel_sample_is_resolved(sample))
-		take_frame_chain(maker, sample, reel_sample_unwinder_resolved(maker->unwinder));
+		set_frame_chain(maker, sample, reel_sample_unwinder_resolved(maker->unwinder));
 	else if (sample->n_regions)
-		take_frame_chain(maker, sample, 0);
+		set_frame_chain(maker, sample, 0);
 	if (maker->values && !sample->n_runtime_frames)
 		TRY(add_values(maker, sample, space));
 	base = previous->trace;
@@ -552,8 +552,8 @@ static struct reel_error *end_block(struct reel_trace_maker *maker, struct reel_
 }
 
 /* *more_ret: the batch is full before the end of the block. */
-static struct reel_error *take_samples(struct reel_trace_maker *maker, struct reel_batch *batch,
-				       bool *more_ret)
+static struct reel_error *make_traces(struct reel_trace_maker *maker, struct reel_batch *batch,
+				      bool *more_ret)
 {
 	struct reel_error *error = NULL;
 
@@ -571,7 +571,7 @@ static struct reel_error *take_samples(struct reel_trace_maker *maker, struct re
 		if (error || item.kind == REEL_ITEM_END)
 			break;
 		if (item.kind == REEL_ITEM_SAMPLE)
-			TRY(take_sample(maker, &item.sample, batch));
+			TRY(make_trace(maker, &item.sample, batch));
 	}
 	return end_block(maker, error, batch);
 }
@@ -582,7 +582,7 @@ bool reel_trace_maker_fill(struct reel_trace_maker *maker, struct reel_batch *ba
 	bool more;
 
 	maker->batch++;
-	batch->error = take_samples(maker, batch, &more);
+	batch->error = make_traces(maker, batch, &more);
 	error = flush_counts(maker, batch);
 	if (batch->error)
 		reel_error_destroy(error);

@@ -667,7 +667,7 @@ static int compare_made(const void *a, const void *b)
 	return x->name < y->name ? -1 : 1;
 }
 
-struct reel_error *reel_trace_values_take_kept(struct reel_trace_values *values,
+struct reel_error *reel_trace_values_copy_kept(struct reel_trace_values *values,
 					       const struct reel_sample *sample,
 					       const struct reel_address_frames *found, size_t n,
 					       struct reel_trace *trace)

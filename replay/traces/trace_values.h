@@ -22,7 +22,7 @@ struct reel_error *reel_trace_values_make(struct reel_trace_values *values,
 					  const struct reel_address_frames *found, size_t n,
 					  struct reel_trace *trace) REEL_MUST_CHECK;
 /* The same of values that the scrubbed sample has kept. */
-struct reel_error *reel_trace_values_take_kept(struct reel_trace_values *values,
+struct reel_error *reel_trace_values_copy_kept(struct reel_trace_values *values,
 					       const struct reel_sample *sample,
 					       const struct reel_address_frames *found, size_t n,
 					       struct reel_trace *trace) REEL_MUST_CHECK;

@@ -47,7 +47,7 @@ struct reel_trace_workers {
 /* ---- the threads ------------------------------------------------------------------- */
 
 /* Waits until a block may be taken; false if none are left or all threads must end. */
-static bool take_block(struct reel_trace_workers *workers, size_t *ret)
+static bool next_block(struct reel_trace_workers *workers, size_t *ret)
 {
 	bool taken;
 
@@ -62,7 +62,7 @@ static bool take_block(struct reel_trace_workers *workers, size_t *ret)
 	return taken;
 }
 
-static struct reel_batch *take_spare(struct reel_trace_workers *workers)
+static struct reel_batch *reuse_batch(struct reel_trace_workers *workers)
 {
 	struct reel_batch *batch;
 
@@ -131,7 +131,7 @@ static bool make_block(struct worker *worker, size_t block)
 
 	reel_trace_maker_start(worker->maker, workers->blocks[block]);
 	while (more && go_on) {
-		struct reel_batch *batch = take_spare(workers);
+		struct reel_batch *batch = reuse_batch(workers);
 		struct reel_error *error = batch ? NULL : reel_batch_create(&batch);
 
 		if (error) {
@@ -149,7 +149,7 @@ static void *work(void *context)
 	struct worker *worker = context;
 	size_t block;
 
-	while (take_block(worker->workers, &block) && make_block(worker, block))
+	while (next_block(worker->workers, &block) && make_block(worker, block))
 		;
 	return NULL;
 }
@@ -256,7 +256,7 @@ static struct reel_batch *pop(struct reel_trace_workers *workers, struct slot *s
 	return batch;
 }
 
-struct reel_error *reel_trace_workers_take(struct reel_trace_workers *workers,
+struct reel_error *reel_trace_workers_next(struct reel_trace_workers *workers,
 					   struct reel_batch **ret, size_t *block_ret)
 {
 	struct reel_error *error = NULL;

@@ -37,7 +37,7 @@ void reel_trace_workers_destroy(struct reel_trace_workers *workers);
  * Waits for the next batch; NULL after the last one.  *block_ret is the index of its block.  The
  * batch is borrowed until it is given back.
  */
-struct reel_error *reel_trace_workers_take(struct reel_trace_workers *workers,
+struct reel_error *reel_trace_workers_next(struct reel_trace_workers *workers,
 					   struct reel_batch **ret,
 					   size_t *block_ret) REEL_MUST_CHECK;
 void reel_trace_workers_give_back(struct reel_trace_workers *workers, struct reel_batch *batch);

@@ -177,7 +177,7 @@ static struct reel_batch *make_batch(struct reel_traces *traces, size_t *block_r
 }
 
 /* Moves the batch's data other than traces to the capture. */
-static struct reel_error *take_notes(struct reel_capture *capture, struct reel_batch *batch)
+static struct reel_error *move_findings(struct reel_capture *capture, struct reel_batch *batch)
 {
 	struct reel_error *error = NULL;
 
@@ -217,14 +217,14 @@ static struct reel_error *next_batch(struct reel_traces *traces)
 	traces->batch = NULL;
 	traces->next_trace = 0;
 	if (traces->workers)
-		TRY(reel_trace_workers_take(traces->workers, &traces->batch, &block));
+		TRY(reel_trace_workers_next(traces->workers, &traces->batch, &block));
 	else
 		traces->batch = make_batch(traces, &block);
 	if (!traces->batch)
 		return NULL;
 	show_progress(traces, block);
 	traces->n_samples += traces->batch->n_samples;
-	return take_notes(traces->capture, traces->batch);
+	return move_findings(traces->capture, traces->batch);
 }
 
 /* ---- traces --------------------------------------------------------------------------- */

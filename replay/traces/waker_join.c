@@ -65,7 +65,7 @@ static struct reel_error *reserve(struct reel_waker_join *join, size_t n)
 	return REEL_FIT(join->steps, n, join->capacity);
 }
 
-static void put(struct reel_waker_join *join, size_t at, const struct waker_frame *frame)
+static void set_frame(struct reel_waker_join *join, size_t at, const struct waker_frame *frame)
 {
 	join->frames[at] = frame->frame;
 	join->addresses[at] = frame->address;
@@ -81,12 +81,12 @@ static struct reel_error *join_frames(struct reel_waker_join *join, struct reel_
 	TRY(reel_frame_table_woken(capture->frames, &mark));
 	TRY(reserve(join, n + 1 + trace->n_frames));
 	for (size_t i = 0; i < n; i++)
-		put(join, i, &waker->frames[n - 1 - i]);
-	put(join, n, &(struct waker_frame){ mark.frames[0], 0, REEL_STEP_SAMPLE });
+		set_frame(join, i, &waker->frames[n - 1 - i]);
+	set_frame(join, n, &(struct waker_frame){ mark.frames[0], 0, REEL_STEP_SAMPLE });
 	for (size_t i = 0; i < trace->n_frames; i++)
-		put(join, n + 1 + i,
-		    &(struct waker_frame){ trace->frames[i], trace->addresses[i],
-					   trace->steps[i] });
+		set_frame(join, n + 1 + i,
+			  &(struct waker_frame){ trace->frames[i], trace->addresses[i],
+						 trace->steps[i] });
 	trace->frames = join->frames;
 	trace->addresses = join->addresses;
 	trace->steps = join->steps;
