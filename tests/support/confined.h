@@ -8,9 +8,10 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/support/test.h"
 
 /* Ends the process: the kernel does not support the tested restriction. */
 #define CONFINED_SKIP 77

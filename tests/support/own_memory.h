@@ -3,9 +3,10 @@
 #ifndef TESTS_SUPPORT_OWN_MEMORY_H
 #define TESTS_SUPPORT_OWN_MEMORY_H
 
-#include <stdint.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "tests/support/test.h"
 
 /* An emulator's process has other addresses. */
 static inline void needs_own_memory(void)

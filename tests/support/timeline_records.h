@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records of spaces, threads, modules and mappings, and their timeline.  Follows <cmocka.h>. */
+/* Records of spaces, threads, modules and mappings, and their timeline. */
 #ifndef TESTS_SUPPORT_TIMELINE_RECORDS_H
 #define TESTS_SUPPORT_TIMELINE_RECORDS_H
 
 #include <string.h>
 
 #include "format/timeline/space.h"
+#include "tests/support/test.h"
 
 static inline struct reel_record map_record(uint64_t time, uint64_t space, uint64_t address,
 					    uint64_t size, uint64_t offset, uint64_t module)

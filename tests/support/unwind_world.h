@@ -5,18 +5,13 @@
 #ifndef TESTS_SUPPORT_UNWIND_WORLD_H
 #define TESTS_SUPPORT_UNWIND_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "replay/synthesis/synthesis.h"
 #include "replay/unwind/unwind.h"
 #include "tests/support/cfi_builder.h"
+#include "tests/support/test.h"
 #include "tests/support/unwind_compare.h"
 
 #define STACK_WORD(i) (STACK + 8 * (i))

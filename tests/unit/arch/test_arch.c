@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our tables of CPUs, compared with the kernel's, libc's and elfutils'. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,11 +11,10 @@
 #include <elf.h>
 #include <elfutils/libdwfl.h>
 
-#include <cmocka.h>
-
 #include "cfi/cfi.h"
+#include "tests/support/test.h"
 
-static void test_tables(void **unused)
+TEST(test_tables)
 {
 	for (const struct reel_arch *const *at = reel_arch_all; *at; at++) {
 		const struct reel_arch *arch = *at;
@@ -52,7 +47,7 @@ static void test_tables(void **unused)
 	assert_null(reel_arch_by_machine(EM_VAX, 0));
 }
 
-static void test_programs(void **unused)
+TEST(test_programs)
 {
 	struct reel_cfi_row row;
 
@@ -105,7 +100,7 @@ static int64_t saved_at(const char *arch_name, size_t frame, uint16_t dwarf)
 }
 
 /* Offsets counted by hand in the kernel's structs (see each arch/ file). */
-static void test_signal_frames(void **unused)
+TEST(test_signal_frames)
 {
 	assert_int_equal(saved_at("x86_64", 0, 7), 160);
 	assert_int_equal(saved_at("x86_64", 0, 16), 168);
@@ -146,7 +141,7 @@ static bool is_call(const char *arch_name, const uint8_t *bytes, size_t size)
 #define IS_CALL(arch, ...)                                                                         \
 	is_call(arch, (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
 
-static void test_calls(void **unused)
+TEST(test_calls)
 {
 	assert_true(IS_CALL("x86_64", 0xe8, 1, 2, 3, 4));	      /* call . + … */
 	assert_true(IS_CALL("x86_64", 0xff, 0xd0));		      /* call *%rax */
@@ -179,7 +174,7 @@ static void test_calls(void **unused)
 }
 
 #ifdef __x86_64__
-static void test_host(void **unused)
+TEST(test_host)
 {
 	static const struct {
 		const char *name;
@@ -210,7 +205,7 @@ static void test_host(void **unused)
 	}
 }
 #elif defined(__aarch64__)
-static void test_host(void **unused)
+TEST(test_host)
 {
 	const struct reel_arch *arch = reel_arch_by_name("aarch64");
 
@@ -222,7 +217,7 @@ static void test_host(void **unused)
 			 128 + offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, pc));
 }
 #else
-static void test_host(void **unused)
+TEST(test_host)
 {
 	skip();
 }
@@ -284,7 +279,7 @@ static int memory_file(const struct reel_arch *arch)
 	return fd;
 }
 
-static void test_names(void **unused)
+TEST(test_names)
 {
 	for (const struct reel_arch *const *arch = reel_arch_all; *arch; arch++) {
 		struct names names = { .arch = *arch };
@@ -301,13 +296,4 @@ static void test_names(void **unused)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tables),	      cmocka_unit_test(test_programs),
-		cmocka_unit_test(test_signal_frames), cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_host),	      cmocka_unit_test(test_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

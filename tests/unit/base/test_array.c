@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "base/array.h"
+#include "tests/support/test.h"
 
-static void test_fit(void **state)
+TEST(test_fit)
 {
 	size_t capacity = 0;
 	uint32_t *items = NULL;
 
-	(void)state;
 	for (size_t n = 0; n < 100; n++) {
 		assert_true(reel_array_fit(&items, n, &capacity, sizeof(*items)));
 		assert_true(capacity >= n && capacity <= 2 * n + 2);
@@ -29,11 +23,4 @@ static void test_fit(void **state)
 	free(items);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

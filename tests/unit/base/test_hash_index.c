@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hash index: items are found while it grows, whatever their hashes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "base/hash_index.h"
+#include "tests/support/test.h"
 
 #define N 5000
 
@@ -41,26 +35,23 @@ static void check(uint64_t divisor)
 	assert_int_equal(index.n_slots, 0);
 }
 
-static void finds_all(void **state)
+TEST(finds_all)
 {
-	(void)state;
 	check(1);
 }
 
-static void finds_equal_hashes(void **state)
+TEST(finds_equal_hashes)
 {
-	(void)state;
 	check(1 << 8);
 	check(UINT64_MAX);
 }
 
 /* Only the items of a hash are compared. */
-static void compares_few(void **state)
+TEST(compares_few)
 {
 	struct reel_hash_index index = { 0 };
 	unsigned compared = 0;
 
-	(void)state;
 	for (uint32_t n = 0; n < N; n++)
 		assert_true(reel_hash_index_add(&index, n, n));
 	for (uint64_t n = 0; n < N; n++)
@@ -69,13 +60,4 @@ static void compares_few(void **state)
 	reel_hash_index_free(&index);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(finds_all),
-		cmocka_unit_test(finds_equal_hashes),
-		cmocka_unit_test(compares_few),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The strings of JSON texts, good and bad ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/json_strings.h"
+#include "tests/support/test.h"
 
 /* All strings, with their keys: "a.b=text ". */
 static void expect_part(const char *text, size_t size, const char *expected)
@@ -38,9 +33,8 @@ static void expect(const char *text, const char *expected)
 	expect_part(text, strlen(text), expected);
 }
 
-static void keys_lead_to_strings(void **state)
+TEST(keys_lead_to_strings)
 {
-	(void)state;
 	expect("{\"a\":\"1\",\"b\":{\"c\":\"2\",\"d\":[\"3\",{\"e\":\"4\"},\"5\"],\"f\":\"6\"}, "
 	       "\"g\" : \"7\"}",
 	       "a=1 b.c=2 b.d.=3 b.d..e=4 b.d.=5 b.f=6 g=7 ");
@@ -49,12 +43,11 @@ static void keys_lead_to_strings(void **state)
 	expect("{\"a\\\"b\":\"c\\\\\",\"d\":\"\\u0041\"}", "a\\\"b=c\\\\ d=\\u0041 ");
 }
 
-static void bad_texts(void **state)
+TEST(bad_texts)
 {
 	const char *text = "{\"a\":{\"b\":\"c\\\"\",\"d\":[\"e\"]}}";
 	char deep[100] = "";
 
-	(void)state;
 	expect("", "");
 	expect("}{\"a\":\"b\"}", "");
 	expect("{\"a\" \"b\":\"c\"}", "b=c ");
@@ -74,7 +67,7 @@ static void bad_texts(void **state)
 	expect(deep, "");
 }
 
-static void only_the_whole_path_matches(void **state)
+TEST(only_the_whole_path_matches)
 {
 	static const char *const a[] = { "a", NULL }, *const ab[] = { "a", "b", NULL };
 	static const char *const abc[] = { "a", "b", "c", NULL }, *const ax[] = { "a", "", NULL };
@@ -82,7 +75,6 @@ static void only_the_whole_path_matches(void **state)
 	struct reel_json_strings json;
 	struct reel_bytes string;
 
-	(void)state;
 	reel_json_strings_begin(&json, reel_bytes_of_string(text));
 	assert_true(reel_json_strings_next(&json, &string));
 	assert_true(reel_json_strings_is_at(&json, ab));
@@ -94,13 +86,4 @@ static void only_the_whole_path_matches(void **state)
 	assert_false(reel_json_strings_is_at(&json, a));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keys_lead_to_strings),
-		cmocka_unit_test(bad_texts),
-		cmocka_unit_test(only_the_whole_path_matches),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

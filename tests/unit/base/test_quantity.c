@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers, sizes, durations and lists as users type them, and exact fractions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/decimal.h"
 #include "base/quantity.h"
+#include "tests/support/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -32,7 +27,7 @@ struct expected {
 	uint64_t value;
 };
 
-static void sizes(void **state)
+TEST(sizes)
 {
 	static const struct expected right[] = {
 		{ "1", 1 },
@@ -63,7 +58,7 @@ static void sizes(void **state)
 		assert_wrong(reel_quantity_size(never[i], &value), never[i]);
 }
 
-static void times(void **state)
+TEST(times)
 {
 	static const struct expected right[] = {
 		{ "10", 10000000000 },
@@ -99,7 +94,7 @@ static void times(void **state)
 	assert_int_equal(value, UINT64_MAX);
 }
 
-static void lists(void **state)
+TEST(lists)
 {
 	static const char *const wrong[] = { ",",  "1,",	 "a",	   "1-",  "3-1",
 					     "-1", "1,,2",	 "1 2",	   "0x1", "1-2-3",
@@ -130,7 +125,7 @@ static void lists(void **state)
 	free(list);
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
 	uint64_t value;
 
@@ -142,7 +137,7 @@ static void numbers(void **state)
 		assert_wrong(reel_quantity_number(never[i], 0, UINT64_MAX, &value), never[i]);
 }
 
-static void ratios_are_exact(void **state)
+TEST(ratios_are_exact)
 {
 	uint64_t random = 0x2545f4914f6cdd1d;
 
@@ -170,15 +165,4 @@ static void ratios_are_exact(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(numbers),
-		cmocka_unit_test(sizes),
-		cmocka_unit_test(times),
-		cmocka_unit_test(lists),
-		cmocka_unit_test(ratios_are_exact),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

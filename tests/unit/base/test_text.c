@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of names, against fnmatch(3). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include <fnmatch.h>
 
-#include <cmocka.h>
-
 #include "base/text.h"
+#include "tests/support/test.h"
 
-static void patterns_are_those_of_fnmatch(void **state)
+TEST(patterns_are_those_of_fnmatch)
 {
 	static const char *const letters[] = { "", "a", "b", "*", "?", "ab", "*a", "a*", "?b" };
 	static const size_t n = sizeof(letters) / sizeof(*letters);
 	size_t n_matches = 0;
 
-	(void)state;
 	for (size_t i = 0; i < n * n * n; i++) {
 		for (size_t j = 0; j < 81; j++) {
 			char pattern[8], text[8];
@@ -37,19 +31,10 @@ static void patterns_are_those_of_fnmatch(void **state)
 	assert_in_range(n_matches, 1000, n * n * n * 81 - 1000);
 }
 
-static void brackets_are_themselves(void **state)
+TEST(brackets_are_themselves)
 {
-	(void)state;
 	assert_true(reel_text_matches("[kworker/0:1]", "[kworker/*]"));
 	assert_false(reel_text_matches("k", "[kworker]"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(patterns_are_those_of_fnmatch),
-		cmocka_unit_test(brackets_are_themselves),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

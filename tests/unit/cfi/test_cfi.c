@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding FDEs and making rows, from sections written here. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "cfi/row.h"
 #include "tests/support/cfi_builder.h"
+#include "tests/support/test.h"
 
 #define EH_ADDRESS  0x20000
 #define HDR_ADDRESS 0x30000
@@ -97,7 +92,7 @@ static void expect_rule(const struct setup *s, unsigned reg, enum reel_rule_kind
 	assert_int_equal(s->row.rules[reg].offset, offset);
 }
 
-static void test_advance(void **unused)
+TEST(test_advance)
 {
 	/* The CIE's code alignment is 2. */
 	static const uint8_t program[] = PROGRAM(
@@ -124,7 +119,7 @@ static void test_advance(void **unused)
 	}
 }
 
-static void test_set_loc(void **unused)
+TEST(test_set_loc)
 {
 	struct setup s;
 	uint8_t program[] = { DW_CFA_set_loc, 0, 0, 0, 0, DW_CFA_def_cfa_offset, 16 };
@@ -150,7 +145,7 @@ static void test_set_loc(void **unused)
 
 /* The same request, written as .debug_frame: addresses there are absolute, and the other
  * instructions are unchanged. */
-static void test_hits_of_set_loc(void **unused)
+TEST(test_hits_of_set_loc)
 {
 	uint8_t program[] = PROGRAM(
 		DW_CFA_remember_state, DW_CFA_expression, 3, 2, DW_OP_breg7, 8, DW_CFA_offset | 3,
@@ -182,7 +177,7 @@ static void test_hits_of_set_loc(void **unused)
 	reel_buffer_free(&frames);
 }
 
-static void test_register_rules(void **unused)
+TEST(test_register_rules)
 {
 	struct setup s;
 
@@ -225,7 +220,7 @@ static void test_register_rules(void **unused)
 	expect_rule(&s, 16, REEL_RULE_OFFSET, -8);
 }
 
-static void test_cfa_rules(void **unused)
+TEST(test_cfa_rules)
 {
 	struct setup s;
 
@@ -265,7 +260,7 @@ static void test_cfa_rules(void **unused)
 	assert_int_equal(s.row.cfa.kind, REEL_RULE_VAL_EXPRESSION);
 }
 
-static void test_restore(void **unused)
+TEST(test_restore)
 {
 	struct setup s;
 
@@ -286,7 +281,7 @@ static void test_restore(void **unused)
 	expect_rule(&s, 3, REEL_RULE_SAME, 0);
 }
 
-static void test_return_address_signing(void **unused)
+TEST(test_return_address_signing)
 {
 	struct setup s;
 
@@ -307,7 +302,7 @@ static void test_return_address_signing(void **unused)
 	assert_int_equal(run(&s, "x86_64", 0, BYTES(DW_CFA_GNU_window_save)), REEL_CFI_BAD);
 }
 
-static void test_bad_programs(void **unused)
+TEST(test_bad_programs)
 {
 	static const struct {
 		uint8_t bytes[6];
@@ -339,7 +334,7 @@ static void test_bad_programs(void **unused)
 
 /* ---- FDEs ------------------------------------------------------------------------------ */
 
-static void test_lookup(void **unused)
+TEST(test_lookup)
 {
 	struct setup s;
 	size_t cie;
@@ -369,7 +364,7 @@ static void test_lookup(void **unused)
 /*
  * Overlaps: an address belongs to the FDE that begins last; after its end, the outer one continues.
  */
-static void test_overlaps(void **unused)
+TEST(test_overlaps)
 {
 	static const struct {
 		uint64_t begin, end;
@@ -414,7 +409,7 @@ static void hdr_entry(struct setup *s, uint64_t begin, size_t fde, unsigned size
  * The table of .eh_frame_hdr, in two encodings.  An empty FDE displaces a real one (mold #1648), an
  * entry is missing, and one does not point to an FDE.
  */
-static void test_header(void **unused)
+TEST(test_header)
 {
 	struct setup s;
 	size_t cie, a, b, empty, c;
@@ -451,7 +446,7 @@ static void test_header(void **unused)
  * A row's range must only contain addresses for which a search gives the same row, whichever way it
  * searches.
  */
-static void test_header_out_of_order(void **unused)
+TEST(test_header_out_of_order)
 {
 	struct setup s;
 	size_t cie, a, b, c;
@@ -474,7 +469,7 @@ static void test_header_out_of_order(void **unused)
 }
 
 /* Found by fuzzing: the row's end preceded its begin. */
-static void test_header_beyond_the_last_address(void **unused)
+TEST(test_header_beyond_the_last_address)
 {
 	struct setup s;
 	size_t cie, a;
@@ -491,7 +486,7 @@ static void test_header_beyond_the_last_address(void **unused)
 	end(&s);
 }
 
-static void test_bad_headers(void **unused)
+TEST(test_bad_headers)
 {
 	static const uint8_t headers[][12] = {
 		{ 2, 0x1b, 0x03, 0x3b, 0, 0, 0, 0, 1 }, /* version */
@@ -514,7 +509,7 @@ static void test_bad_headers(void **unused)
 }
 
 /* .eh_frame is searched first, then .debug_frame, for each address. */
-static void test_debug_frame(void **unused)
+TEST(test_debug_frame)
 {
 	struct reel_cfi_iterator iterator = { 0 };
 	struct setup s;
@@ -546,7 +541,7 @@ static void test_debug_frame(void **unused)
 }
 
 /* 64-bit DWARF, big-endian. */
-static void test_dwarf64(void **unused)
+TEST(test_dwarf64)
 {
 	static const uint8_t bytes[] = PROGRAM(
 		/* CIE: length; id; version 3, code and data alignment, column 14 */
@@ -570,7 +565,7 @@ static void test_dwarf64(void **unused)
 	end(&s);
 }
 
-static void test_augmentations(void **unused)
+TEST(test_augmentations)
 {
 	static const struct {
 		const char *string;
@@ -614,7 +609,7 @@ static void test_augmentations(void **unused)
 	end(&s);
 }
 
-static void test_legacy_eh(void **unused)
+TEST(test_legacy_eh)
 {
 	struct setup s;
 
@@ -629,7 +624,7 @@ static void test_legacy_eh(void **unused)
 	end(&s);
 }
 
-static void test_pointer_encodings(void **unused)
+TEST(test_pointer_encodings)
 {
 	static const struct {
 		uint8_t encoding, bytes[20];
@@ -741,7 +736,7 @@ static void mutate_once(const struct setup *origin, uint64_t *seed)
 	free((void *)input.debug_frame.bytes);
 }
 
-static void test_mutations(void **unused)
+TEST(test_mutations)
 {
 	static const uint8_t program[] = PROGRAM(
 		DW_CFA_advance_loc | 2, DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 6, 2,
@@ -772,30 +767,4 @@ static void test_mutations(void **unused)
 		mutate_once(&s, &seed);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_advance),
-		cmocka_unit_test(test_set_loc),
-		cmocka_unit_test(test_hits_of_set_loc),
-		cmocka_unit_test(test_register_rules),
-		cmocka_unit_test(test_cfa_rules),
-		cmocka_unit_test(test_restore),
-		cmocka_unit_test(test_return_address_signing),
-		cmocka_unit_test(test_bad_programs),
-		cmocka_unit_test(test_lookup),
-		cmocka_unit_test(test_overlaps),
-		cmocka_unit_test(test_header),
-		cmocka_unit_test(test_header_out_of_order),
-		cmocka_unit_test(test_header_beyond_the_last_address),
-		cmocka_unit_test(test_bad_headers),
-		cmocka_unit_test(test_debug_frame),
-		cmocka_unit_test(test_dwarf64),
-		cmocka_unit_test(test_augmentations),
-		cmocka_unit_test(test_legacy_eh),
-		cmocka_unit_test(test_pointer_encodings),
-		cmocka_unit_test(test_mutations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

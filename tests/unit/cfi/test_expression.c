@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dwarf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cfi/expression.h"
+#include "tests/support/test.h"
 
 #define BYTES(...) (const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ })
 
@@ -81,7 +76,7 @@ static enum reel_expression_result result(const uint8_t *bytes, size_t size)
 	return reel_expression_evaluate(&s.state, bytes, size, NULL, 0, &ret);
 }
 
-static void test_constants(void **unused)
+TEST(test_constants)
 {
 	assert_int_equal(wide(BYTES(DW_OP_lit31)), 31);
 	assert_int_equal(wide(BYTES(DW_OP_const1u, 0xff)), 0xff);
@@ -99,7 +94,7 @@ static void test_constants(void **unused)
 			 0x1234);
 }
 
-static void test_registers(void **unused)
+TEST(test_registers)
 {
 	assert_int_equal(wide(BYTES(DW_OP_breg0, 0x7f)), 0xff);
 	assert_int_equal(wide(BYTES(DW_OP_bregx, 0, 0x01)), 0x101);
@@ -109,7 +104,7 @@ static void test_registers(void **unused)
 			 REEL_EXPRESSION_REGISTER_UNKNOWN);
 }
 
-static void test_stack(void **unused)
+TEST(test_stack)
 {
 	assert_int_equal(wide(BYTES(DW_OP_nop)), 7); /* the initial value */
 	assert_int_equal(wide(BYTES(DW_OP_dup, DW_OP_plus)), 14);
@@ -123,7 +118,7 @@ static void test_stack(void **unused)
 	assert_int_equal(wide(BYTES(DW_OP_lit1, DW_OP_lit2, DW_OP_rot, DW_OP_drop, DW_OP_drop)), 2);
 }
 
-static void test_arithmetic(void **unused)
+TEST(test_arithmetic)
 {
 	assert_int_equal(wide(BYTES(DW_OP_const1s, 0xfb, DW_OP_abs)), 5); /* abs(-5) */
 	assert_int_equal(wide(BYTES(DW_OP_lit3, DW_OP_and)), 3);
@@ -150,7 +145,7 @@ static void test_arithmetic(void **unused)
 	assert_int_equal(result(BYTES(DW_OP_lit1, DW_OP_lit0, DW_OP_mod)), REEL_EXPRESSION_BAD);
 }
 
-static void test_comparisons(void **unused)
+TEST(test_comparisons)
 {
 	assert_int_equal(wide(BYTES(DW_OP_lit7, DW_OP_eq)), 1);
 	assert_int_equal(wide(BYTES(DW_OP_lit7, DW_OP_ne)), 0);
@@ -160,7 +155,7 @@ static void test_comparisons(void **unused)
 	assert_int_equal(wide(BYTES(DW_OP_lit8, DW_OP_lt)), 1);
 }
 
-static void test_branches(void **unused)
+TEST(test_branches)
 {
 	/* to the end */
 	assert_int_equal(wide(BYTES(DW_OP_skip, 1, 0, DW_OP_lit5)), 7);
@@ -174,7 +169,7 @@ static void test_branches(void **unused)
 	assert_int_equal(result(BYTES(DW_OP_skip, 0xf0, 0xff)), REEL_EXPRESSION_BAD);
 }
 
-static void test_memory(void **unused)
+TEST(test_memory)
 {
 	const struct reel_memory_range missing = { 4, 2 };
 	struct setup s;
@@ -210,7 +205,7 @@ static void test_memory(void **unused)
  * A scrubbed sample: the words at 0x1000 are an address, 1, 0, 1 with all bytes missing, and 1 with
  * one byte missing; then half a word, about which nothing is known.
  */
-static void test_scrubbed(void **unused)
+TEST(test_scrubbed)
 {
 	static const struct reel_memory_range missing[] = { { 24, 8 }, { 39, 1 } };
 	static const uint8_t bytes[44] = { [1] = 0x10, [8] = 1, [32] = 1 };
@@ -263,7 +258,7 @@ static void test_scrubbed(void **unused)
 	}
 }
 
-static void test_words(void **unused)
+TEST(test_words)
 {
 	assert_int_equal(narrow(BYTES(DW_OP_neg)), 0xfffffff9); /* 32 bits */
 	/* -1 + 1 */
@@ -277,7 +272,7 @@ static void test_words(void **unused)
 	assert_int_equal(narrow(BYTES(DW_OP_const1s, 0xff, DW_OP_lt)), 0); /* 7 lt -1 */
 }
 
-static void test_bounds(void **unused)
+TEST(test_bounds)
 {
 	uint8_t code[200];
 
@@ -297,7 +292,7 @@ static void test_bounds(void **unused)
 }
 
 /* DWARF 5, 6.4.2: operations that CFI must not use. */
-static void test_forbidden(void **unused)
+TEST(test_forbidden)
 {
 	static const uint8_t ops[] = { 0x50, 0x90, 0x91, 0x93, 0x97, 0x98, 0x99, 0x9a, 0x9b,
 				       0x9c, 0x9d, 0x9e, 0x9f, 0xa0, 0xa3, 0xa5, 0xe0, 0xff };
@@ -307,7 +302,7 @@ static void test_forbidden(void **unused)
 				 REEL_EXPRESSION_BAD);
 }
 
-static void test_mutations(void **unused)
+TEST(test_mutations)
 {
 	uint64_t seed = 1, initial = 0x1000, ret;
 	struct setup s;
@@ -325,16 +320,4 @@ static void test_mutations(void **unused)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_constants),   cmocka_unit_test(test_registers),
-		cmocka_unit_test(test_stack),	    cmocka_unit_test(test_arithmetic),
-		cmocka_unit_test(test_comparisons), cmocka_unit_test(test_branches),
-		cmocka_unit_test(test_memory),	    cmocka_unit_test(test_words),
-		cmocka_unit_test(test_scrubbed),    cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_forbidden),   cmocka_unit_test(test_mutations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

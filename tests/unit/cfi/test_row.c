@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules: stored once, looked up by several threads, and applied. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "cfi/row.h"
 #include "tests/support/cfi_builder.h"
+#include "tests/support/test.h"
 
 struct setup {
 	struct cfi_builder eh;
@@ -54,7 +49,7 @@ static size_t many_rows(uint8_t *program)
 	return n;
 }
 
-static void test_interned(void **unused)
+TEST(test_interned)
 {
 	uint8_t program[256];
 	size_t size = many_rows(program);
@@ -79,7 +74,7 @@ static void test_interned(void **unused)
 	end(&s);
 }
 
-static void test_outcomes(void **unused)
+TEST(test_outcomes)
 {
 	struct reel_rows *rows;
 	struct setup s;
@@ -110,7 +105,7 @@ static void test_outcomes(void **unused)
 	reel_rows_destroy(rows);
 }
 
-static void test_switches(void **unused)
+TEST(test_switches)
 {
 	static const struct reel_cfi_range ranges[] = { { 0x2010, 0x2020 }, { 0x2030, 0x2031 } };
 	struct setup s;
@@ -139,7 +134,7 @@ static void *ask(void *argument)
 	return (void *)wrong;
 }
 
-static void test_threads(void **unused)
+TEST(test_threads)
 {
 	uint8_t program[256];
 	size_t size = many_rows(program);
@@ -159,7 +154,7 @@ static void test_threads(void **unused)
 }
 
 /* Every kind of rule, in one step. */
-static void test_apply(void **unused)
+TEST(test_apply)
 {
 	static const uint8_t program[] = PROGRAM(
 		DW_CFA_def_cfa, 7, 32,					  /* CFA = rsp + 32 */
@@ -198,7 +193,7 @@ static void test_apply(void **unused)
 }
 
 /* A recursion with a frame of 48 bytes and 6 saved registers; its time is logged. */
-static void test_speed(void **unused)
+TEST(test_speed)
 {
 	static const uint8_t program[] =
 		PROGRAM(DW_CFA_def_cfa_offset, 48, DW_CFA_offset | 3, 7, DW_CFA_offset | 6, 6,
@@ -233,13 +228,4 @@ static void test_speed(void **unused)
 	end(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_interned), cmocka_unit_test(test_outcomes),
-		cmocka_unit_test(test_switches), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_apply),	 cmocka_unit_test(test_speed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

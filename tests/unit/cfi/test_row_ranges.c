@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges with a known row: whatever was looked up before, they must agree with the CFI. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "cfi/row_internal.h"
 #include "cfi/row_ranges.h"
 #include "cfi/row_table.h"
 #include "tests/support/cfi_builder.h"
+#include "tests/support/test.h"
 
 static uint64_t random_state = 1;
 
@@ -24,7 +19,7 @@ static uint32_t random_below(uint32_t limit)
 
 /* ---- the cache -------------------------------------------------------------------- */
 
-static void test_edges(void **unused)
+TEST(test_edges)
 {
 	const uint64_t last = ROW_ADDRESS_LIMIT - 1;
 	struct row_ranges rows = { 0 };
@@ -61,7 +56,7 @@ static void test_edges(void **unused)
 }
 
 /* Rows of 48 bytes over 48 MB, each with its own number. */
-static void test_many(void **unused)
+TEST(test_many)
 {
 	struct row_ranges rows = { 0 };
 	size_t found = 0;
@@ -84,7 +79,7 @@ static void test_many(void **unused)
 }
 
 /* Ranges that are looked up again and again stay while there is room, even when the cache grows. */
-static void test_growth(void **unused)
+TEST(test_growth)
 {
 	struct row_ranges rows = { 0 };
 	size_t found = 0;
@@ -186,7 +181,7 @@ static void check_row(const struct reel_row *row, const struct reel_row *expecte
 }
 
 /* Whatever was looked up before, an address gets the same row as when it is the only lookup. */
-static void test_any_order(void **unused)
+TEST(test_any_order)
 {
 	static struct module module;
 
@@ -213,14 +208,4 @@ static void test_any_order(void **unused)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_any_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of addresses finds its entries, whatever they are and while it grows. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "cfi/row_table.h"
+#include "tests/support/test.h"
 
 #define N	1000000u
 #define NUMBERS ((1u << ROW_NUMBER_BITS) - 1)
@@ -27,7 +22,7 @@ static uint64_t address_at(uint64_t i)
 	return 0x400000 + i * 12 + i % 3;
 }
 
-static void test_many(void **unused)
+TEST(test_many)
 {
 	struct row_table table;
 
@@ -48,7 +43,7 @@ static void test_many(void **unused)
 }
 
 /* Address 0 and the largest address, with the smallest and the largest number. */
-static void test_edges(void **unused)
+TEST(test_edges)
 {
 	struct row_table table;
 
@@ -62,7 +57,7 @@ static void test_edges(void **unused)
 }
 
 /* Memory stays proportional, each found entry is right, and other addresses are still found. */
-static void test_hostile(void **unused)
+TEST(test_hostile)
 {
 	struct row_table table;
 	uint32_t found = 0;
@@ -118,7 +113,7 @@ static void *read_all(void *argument)
 	return NULL;
 }
 
-static void test_readers(void **unused)
+TEST(test_readers)
 {
 	static struct readers readers;
 	pthread_t threads[2];
@@ -138,14 +133,4 @@ static void test_readers(void **unused)
 	reel_row_table_free(&readers.table);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_many),
-		cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_readers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -4,21 +4,16 @@
  * CFA, return address and frame pointer.  Files: those of testdata/sframe, or the arguments.
  */
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cfi/row.h"
 #include "cfi/sframe.h"
 #include "cfi/module_cfi.h"
 #include "tests/support/example.h"
+#include "tests/support/test.h"
 
 #define STACK 0x7000000
 #define SIZE  65536
@@ -202,7 +197,7 @@ static void compare_file(const char *path, struct counts *ret)
 		      path, ret->same, ret->different, ret->eh_only, ret->sframe_only, ret->bad);
 }
 
-static void test_same_rows(void **unused)
+TEST(test_same_rows)
 {
 	assert_true(n_files);
 	for (int i = 0; i < n_files; i++) {
@@ -247,7 +242,7 @@ static const uint8_t s390x_v2[] = {
 	8, 0x26, 0, 20, 0, 0, 0, 0x21
 };
 
-static void test_s390x_version_2(void **unused)
+TEST(test_s390x_version_2)
 {
 	struct reel_cfi *cfi = cfi_of("s390x", true, s390x_v2, sizeof(s390x_v2), 0);
 	struct reel_cfi_row row;
@@ -280,7 +275,7 @@ static void test_s390x_version_2(void **unused)
 }
 
 /* Not a section for this CPU, or of another version. */
-static void test_foreign(void **unused)
+TEST(test_foreign)
 {
 	uint8_t bytes[sizeof(s390x_v2)];
 	struct reel_cfi_row row;
@@ -302,7 +297,7 @@ static void test_foreign(void **unused)
 
 /* A function of 4 GiB whose FREs repeat in blocks of a byte: the result is bounded, and what is beyond is not
  * silently without rows. */
-static void test_many_blocks(void **unused)
+TEST(test_many_blocks)
 {
 	uint8_t bytes[sizeof(s390x_v2)];
 	struct reel_cfi_row row;
@@ -354,7 +349,7 @@ static void mutate(const char *path, uint64_t *seed)
 	free(bytes);
 }
 
-static void test_mutations(void **unused)
+TEST(test_mutations)
 {
 	uint64_t seed = 1;
 
@@ -364,11 +359,6 @@ static void test_mutations(void **unused)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_rows), cmocka_unit_test(test_s390x_version_2),
-		cmocka_unit_test(test_foreign),	  cmocka_unit_test(test_many_blocks),
-		cmocka_unit_test(test_mutations),
-	};
 	glob_t found = { 0 };
 	int status;
 
@@ -378,7 +368,7 @@ int main(int argc, char **argv)
 		files = found.gl_pathv;
 		n_files = (int)found.gl_pathc;
 	}
-	status = cmocka_run_group_tests(tests, NULL, NULL);
+	status = unit_tests_run(NULL, NULL);
 	globfree(&found);
 	return status;
 }

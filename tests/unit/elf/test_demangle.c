@@ -4,18 +4,13 @@
  * hangs, the kernel kills this program after a hundred.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
-
 #include "elf/demangle.h"
+#include "tests/support/test.h"
 
 #define STEPS	  100000
 #define NAME_SIZE 1024
@@ -192,7 +187,7 @@ static void assert_demangled(const char *name, const char *expected)
 	free(text);
 }
 
-static void small_ones_are_demangled(void **state)
+TEST(small_ones_are_demangled)
 {
 	assert_demangled("_RMC0FG0_Eu", "<for<'a, 'b> fn()>");
 	assert_demangled("_ZN1acvT_IiEEv", "a::operator int<int>()");
@@ -203,7 +198,7 @@ static void small_ones_are_demangled(void **state)
 
 /* clang 19's names for C++23, with llvm-cxxfilt's text.  It also prints constraints that refer to
  * parameters of classes or have requirements. */
-static void constrained_templates_are_demangled(void **state)
+TEST(constrained_templates_are_demangled)
 {
 	assert_demangled("_Z11constrainedITk7AddableiEvT_", "void constrained<int>(int)");
 	assert_demangled("_Z2f3ITpTk7AddableJilEEvDpT_", "void f3<int, long>(int, long)");
@@ -223,7 +218,7 @@ static void constrained_templates_are_demangled(void **state)
 }
 
 /* gfortran 12's names, with the text that gdb shows for them. */
-static void procedures_of_modules_are_demangled(void **state)
+TEST(procedures_of_modules_are_demangled)
 {
 	static const char *const others[] = {
 		"__MOD_f",  "___MOD_f",	       "__physics_MOD_", "__physics_MOD",
@@ -244,7 +239,7 @@ static void procedures_of_modules_are_demangled(void **state)
 }
 
 /* gdc 12's names, with the text of binutils' c++filt but for gcc's suffixes. */
-static void d_is_demangled(void **state)
+TEST(d_is_demangled)
 {
 	long taken;
 
@@ -264,7 +259,7 @@ static void d_is_demangled(void **state)
 	assert_null(demangle("_D4prog", &taken));
 }
 
-static void every_length_ends(void **state)
+TEST(every_length_ends)
 {
 	char name[NAME_SIZE + 1];
 
@@ -278,7 +273,7 @@ static void every_length_ends(void **state)
 }
 
 /* Excessive names are not demangled, and reported as having used up the limit. */
-static void too_much_is_left_mangled(void **state)
+TEST(too_much_is_left_mangled)
 {
 	static const size_t exponential[] = { 2, 3, 5 };
 	char name[4 * NAME_SIZE];
@@ -304,7 +299,7 @@ static void too_much_is_left_mangled(void **state)
 }
 
 /* Lists are longer than any nesting is deep. */
-static void long_lists_are_demangled(void **state)
+TEST(long_lists_are_demangled)
 {
 	const struct family ints = { "_Z1f", "i", "", "", "" };
 	char name[NAME_SIZE + 1], *text;
@@ -317,7 +312,7 @@ static void long_lists_are_demangled(void **state)
 	free(text);
 }
 
-static void longer_names_stay_mangled(void **state)
+TEST(longer_names_stay_mangled)
 {
 	char name[2 * NAME_SIZE], digits[16];
 	long taken;
@@ -336,7 +331,7 @@ static void longer_names_stay_mangled(void **state)
 }
 
 /* The same on every host, whatever its CPU. */
-static void steps_are_the_same_everywhere(void **state)
+TEST(steps_are_the_same_everywhere)
 {
 	long taken;
 
@@ -355,7 +350,7 @@ static void assert_ada(const char *name, const char *expected)
 }
 
 /* GNAT 12's names, and gdb's text without gcc's parts. */
-static void ada_is_decoded(void **state)
+TEST(ada_is_decoded)
 {
 	char longest[NAME_SIZE + 8] = "a__";
 
@@ -411,7 +406,7 @@ static void *demangle_all(void *unused)
 }
 
 /* An inaccessible page is below the stack. */
-static void small_stacks_are_enough(void **state)
+TEST(small_stacks_are_enough)
 {
 	pthread_attr_t attr;
 	pthread_t thread;
@@ -426,20 +421,6 @@ static void small_stacks_are_enough(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(small_ones_are_demangled),
-		cmocka_unit_test(constrained_templates_are_demangled),
-		cmocka_unit_test(procedures_of_modules_are_demangled),
-		cmocka_unit_test(d_is_demangled),
-		cmocka_unit_test(every_length_ends),
-		cmocka_unit_test(too_much_is_left_mangled),
-		cmocka_unit_test(long_lists_are_demangled),
-		cmocka_unit_test(longer_names_stay_mangled),
-		cmocka_unit_test(ada_is_decoded),
-		cmocka_unit_test(steps_are_the_same_everywhere),
-		cmocka_unit_test(small_stacks_are_enough),
-	};
-
 	setrlimit(RLIMIT_CPU, &(struct rlimit){ 100, 100 });
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_tests_run(NULL, NULL);
 }

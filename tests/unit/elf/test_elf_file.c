@@ -4,14 +4,10 @@
  * the rest.
  */
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "elf/elf_file.h"
 #include "cfi/module_cfi.h"
@@ -19,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/test.h"
 
 static struct reel_elf_file *open_image(const struct elf_builder *builder)
 {
@@ -46,7 +43,7 @@ static uint64_t address_of(const struct reel_elf_file *file, uint64_t offset)
 }
 
 /* As lld lays out files: each segment's address is one page farther than its offset. */
-static void test_addresses_differ_from_offsets(void **state)
+TEST(test_addresses_differ_from_offsets)
 {
 	struct elf_builder builder = { 0 };
 	struct reel_elf_file *file;
@@ -70,7 +67,7 @@ static void test_addresses_differ_from_offsets(void **state)
 	reel_elf_file_close(file);
 }
 
-static void test_text_range_and_read(void **state)
+TEST(test_text_range_and_read)
 {
 	struct elf_builder builder = { 0 };
 	uint64_t begin, end;
@@ -105,7 +102,7 @@ static void test_text_range_and_read(void **state)
 /*
  * No linker makes such files.  For every read, a byte belongs to the first segment that holds it.
  */
-static void test_overlapping_segments(void **state)
+TEST(test_overlapping_segments)
 {
 	struct elf_builder builder = { 0 };
 	struct reel_elf_file *file;
@@ -130,7 +127,7 @@ static void test_overlapping_segments(void **state)
 }
 
 /* A file without sections, in both byte orders: the build-id is in PT_NOTE. */
-static void test_build_id_of_segments(void **state)
+TEST(test_build_id_of_segments)
 {
 	for (int big_endian = 0; big_endian < 2; big_endian++) {
 		struct elf_builder builder = { .big_endian = big_endian };
@@ -154,7 +151,7 @@ static void test_build_id_of_segments(void **state)
 }
 
 /* Notes that claim to be longer than they are. */
-static void test_bad_notes(void **state)
+TEST(test_bad_notes)
 {
 	static const uint32_t sizes[][2] = { { 4, UINT32_MAX }, { UINT32_MAX, 20 }, { 4, 65 },
 					     { 4, 0 },		{ 3, 20 },	    { 0, 20 } };
@@ -176,7 +173,7 @@ static void test_bad_notes(void **state)
 }
 
 /* No section headers: .eh_frame_hdr by PT_GNU_EH_FRAME, and .eh_frame by the pointer in it. */
-static void test_eh_frame_without_sections(void **state)
+TEST(test_eh_frame_without_sections)
 {
 	struct elf_builder builder = { 0 };
 	struct reel_cfi_input input;
@@ -203,7 +200,7 @@ static void test_eh_frame_without_sections(void **state)
 	reel_elf_file_close(file);
 }
 
-static void test_not_elf(void **state)
+TEST(test_not_elf)
 {
 	static const uint8_t text[] = "This is not an ELF file, and long enough to be read.";
 	struct elf_builder builder = { 0 };
@@ -220,7 +217,7 @@ static void test_not_elf(void **state)
 		     REEL_ERROR_UNSUPPORTED, "core dump");
 }
 
-static void test_own_file(void **state)
+TEST(test_own_file)
 {
 	struct reel_loaded_bytes section;
 	struct reel_cfi_input input;
@@ -248,7 +245,7 @@ static void test_own_file(void **state)
 }
 
 /* The vDSO is an image in memory, as in captures. */
-static void test_vdso(void **state)
+TEST(test_vdso)
 {
 	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR);
 	const struct reel_symbol_frame *frames;
@@ -388,7 +385,7 @@ static void try_image(const uint8_t *bytes, size_t size)
 	free(copy);
 }
 
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
 	size_t size;
 	uint8_t *bytes = read_own_file(&size);
@@ -424,7 +421,7 @@ static void damage(uint8_t *bytes, size_t size, const struct reel_loaded_bytes *
 	}
 }
 
-static void test_mutated(void **state)
+TEST(test_mutated)
 {
 	static const char *const names[] = {
 		".symtab",	  ".strtab",	     ".debug_info",	  ".debug_abbrev",
@@ -460,27 +457,9 @@ static void test_mutated(void **state)
 }
 
 /* The error number that elf_sections.c reports as out of memory. */
-static void test_no_memory_number(void **state)
+TEST(test_no_memory_number)
 {
 	assert_string_equal(elf_errmsg(8), "out of memory");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_addresses_differ_from_offsets),
-		cmocka_unit_test(test_text_range_and_read),
-		cmocka_unit_test(test_overlapping_segments),
-		cmocka_unit_test(test_build_id_of_segments),
-		cmocka_unit_test(test_bad_notes),
-		cmocka_unit_test(test_eh_frame_without_sections),
-		cmocka_unit_test(test_not_elf),
-		cmocka_unit_test(test_own_file),
-		cmocka_unit_test(test_vdso),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_mutated),
-		cmocka_unit_test(test_no_memory_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/block_queue.c: a writer whose blocks are compressed and written by another thread. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,6 +9,7 @@
 
 #include "tests/support/example.h"
 #include "tests/support/read_all.h"
+#include "tests/support/test.h"
 
 #define BLOCKS	20
 #define SAMPLES 30
@@ -94,7 +90,7 @@ static void check_same_file(enum reel_encoding encoding)
 	reel_buffer_free(&other);
 }
 
-static void test_same_file(void **state)
+TEST(test_same_file)
 {
 	check_same_file(REEL_COLUMNS);
 	check_same_file(REEL_DENSE);
@@ -119,7 +115,7 @@ static void *read_pipe(void *context)
 /*
  * Nobody reads: the writer continues and reports the waiting bytes; later all is read and correct.
  */
-static void test_slow_reader(void **state)
+TEST(test_slow_reader)
 {
 	struct reel_buffer expected = { 0 };
 	struct reel_block_queue *queue;
@@ -155,7 +151,7 @@ static void test_slow_reader(void **state)
 }
 
 /* The reader goes away: the error is reported, all waiting and later blocks are dropped. */
-static void test_broken_pipe(void **state)
+TEST(test_broken_pipe)
 {
 	struct reel_block_queue *queue;
 	struct reel_writer *writer;
@@ -187,7 +183,7 @@ static void test_broken_pipe(void **state)
 /* The disk gets full within a block: the partial block is cut off, and the complete ones are
  * counted.
  */
-static void test_full_disk(void **state)
+TEST(test_full_disk)
 {
 	struct rlimit before, limit;
 	struct reel_buffer expected = { 0 }, bytes = { 0 };
@@ -233,7 +229,7 @@ static void test_full_disk(void **state)
 }
 
 /* A caller that waits for a reader can give up. */
-static void test_abandon(void **state)
+TEST(test_abandon)
 {
 	struct reel_block_queue *queue;
 	struct reel_writer *writer;
@@ -251,13 +247,4 @@ static void test_abandon(void **state)
 	close(fds[0]);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_file),   cmocka_unit_test(test_slow_reader),
-		cmocka_unit_test(test_broken_pipe), cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_abandon),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

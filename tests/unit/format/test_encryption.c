@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Encrypted captures: their readers, hidden data, and detection of every change. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <fcntl.h>
 
 #include "format/cipher.h"
 #include "tests/support/example.h"
 #include "tests/support/read_all.h"
+#include "tests/support/test.h"
 
 #define N_KEYS	3
 #define BLOCKS	3
@@ -143,7 +139,7 @@ static void set_sequence(struct reel_buffer *bytes, const struct place *place, u
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome outcome;
@@ -157,7 +153,7 @@ static void test_round_trip(void **state)
 }
 
 /* The same samples and records as from an unencrypted capture. */
-static void test_content(void **state)
+TEST(test_content)
 {
 	const struct reel_reader_options options = { .identities = &keys.identities[0] };
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, plain = { 0 };
@@ -191,7 +187,7 @@ static void test_content(void **state)
 	assert_true(sums[0] && sums[0] == sums[1]);
 }
 
-static void test_wants_a_key(void **state)
+TEST(test_wants_a_key)
 {
 	static const struct reel_identities none;
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -209,7 +205,7 @@ static void test_wants_a_key(void **state)
 }
 
 /* The headers of a file without an index still give its times to a reader with the key. */
-static void test_unfinished(void **state)
+TEST(test_unfinished)
 {
 	const struct reel_reader_options options = { .identities = &keys.identities[0] };
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -242,7 +238,7 @@ static void test_unfinished(void **state)
 }
 
 /* No name, path or time of the capture is in the file, and zstd frames only in blocks of keys. */
-static void test_hides(void **state)
+TEST(test_hides)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	uint8_t start[4];
@@ -261,7 +257,7 @@ static void test_hides(void **state)
 /* ---- changes ------------------------------------------------------------------------------- */
 
 /* Flip one bit of each byte of each encrypted block, with right checksums. */
-static void test_changed_bits(void **state)
+TEST(test_changed_bits)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, changed = { 0 };
 	struct place places[N_BLOCKS];
@@ -295,7 +291,7 @@ static void test_changed_bits(void **state)
 }
 
 /* Flip one bit of each byte of the file header, with a right checksum. */
-static void test_changed_file_header(void **state)
+TEST(test_changed_file_header)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 
@@ -321,7 +317,7 @@ static void test_changed_file_header(void **state)
 /*
  * A block of keys that claims to be encrypted before its key is known once ended the reading.
  */
-static void test_encrypted_keys(void **state)
+TEST(test_encrypted_keys)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct place places[N_BLOCKS];
@@ -358,7 +354,7 @@ static void arrange(const struct reel_buffer *bytes, const struct place *places,
 }
 
 /* Blocks omitted, repeated, reordered: with a trailer that the attacker wrote. */
-static void test_arranged(void **state)
+TEST(test_arranged)
 {
 	static const struct {
 		const char *what;
@@ -394,7 +390,7 @@ static void test_arranged(void **state)
 }
 
 /* Two blocks swapped, with matching headers. */
-static void test_moved(void **state)
+TEST(test_moved)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, changed = { 0 };
 	const size_t order[] = { 0, 1, 3, 2, 4, 5, 6 };
@@ -444,7 +440,7 @@ static void assert_splice_found(const struct reel_buffer *other, bool with_keys)
 	reel_buffer_free(&outcome.text);
 }
 
-static void test_spliced(void **state)
+TEST(test_spliced)
 {
 	const uint8_t other_id[REEL_FILE_ID_SIZE] = "another capture";
 	_cleanup_buffer_ struct reel_buffer other = { 0 };
@@ -455,7 +451,7 @@ static void test_spliced(void **state)
 }
 
 /* Unencrypted blocks, as in a plain capture with the same id. */
-static void test_plain_block(void **state)
+TEST(test_plain_block)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, plain = { 0 }, changed = { 0 };
 	struct place places[N_BLOCKS], plain_places[N_BLOCKS];
@@ -477,7 +473,7 @@ static void test_plain_block(void **state)
 }
 
 /* Keys are at the beginning and before the index. */
-static void test_damaged_keys(void **state)
+TEST(test_damaged_keys)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct place places[N_BLOCKS];
@@ -519,7 +515,7 @@ static void write_text(const char *path, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-static void test_public_key_text(void **state)
+TEST(test_public_key_text)
 {
 	_cleanup_public_keys_ struct reel_public_keys list = { 0 };
 	char text[512];
@@ -538,7 +534,7 @@ static void test_public_key_text(void **state)
 	assert_refused(reel_public_keys_add(&list, "reelsec1_x"), "now visible to anyone");
 }
 
-static void test_public_key_files(void **state)
+TEST(test_public_key_files)
 {
 	_cleanup_public_keys_ struct reel_public_keys list = { 0 };
 	char path[128], text[512];
@@ -563,7 +559,7 @@ static void test_public_key_files(void **state)
 	unlink(path);
 }
 
-static void test_identities(void **state)
+TEST(test_identities)
 {
 	struct reel_identities list = { 0 };
 	char path[128], public[REEL_PUBLIC_KEY_TEXT_SIZE];
@@ -586,7 +582,7 @@ static void test_identities(void **state)
 	assert_int_equal(list.n, 0);
 }
 
-static void test_too_many_recipients(void **state)
+TEST(test_too_many_recipients)
 {
 	_cleanup_public_keys_ struct reel_public_keys list = { 0 };
 	struct reel_error *error = NULL;
@@ -602,27 +598,4 @@ static void test_too_many_recipients(void **state)
 	assert_refused(error, "more than 64");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_content),
-		cmocka_unit_test(test_wants_a_key),
-		cmocka_unit_test(test_unfinished),
-		cmocka_unit_test(test_hides),
-		cmocka_unit_test(test_changed_bits),
-		cmocka_unit_test(test_changed_file_header),
-		cmocka_unit_test(test_encrypted_keys),
-		cmocka_unit_test(test_arranged),
-		cmocka_unit_test(test_moved),
-		cmocka_unit_test(test_spliced),
-		cmocka_unit_test(test_plain_block),
-		cmocka_unit_test(test_damaged_keys),
-		cmocka_unit_test(test_public_key_text),
-		cmocka_unit_test(test_public_key_files),
-		cmocka_unit_test(test_identities),
-		cmocka_unit_test(test_too_many_recipients),
-	};
-
-	return cmocka_run_group_tests(tests, make_keys, remove_keys);
-}
+RUN_TESTS_WITH(make_keys, remove_keys)

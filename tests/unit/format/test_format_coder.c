@@ -2,19 +2,14 @@
 /* format/codec/dense_bits.c, dense_numbers.h, dense_header.c: decisions, numbers and headers of
  * DENSE.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "format/codec/dense_header.h"
 #include "tests/support/example.h"
+#include "tests/support/test.h"
 
 /* ---- decisions ------------------------------------------------------------------------ */
 
 /* Probabilities rise, and odds map back to them. */
-static void test_bit_tables(void **state)
+TEST(test_bit_tables)
 {
 	struct reel_bit_tables tables;
 
@@ -32,7 +27,7 @@ static void test_bit_tables(void **state)
 }
 
 /* Any probabilities, including quite wrong ones. */
-static void test_bit_coder(void **state)
+TEST(test_bit_coder)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct reel_bit_coder encoder, decoder;
@@ -61,7 +56,7 @@ static void test_bit_coder(void **state)
 }
 
 /* Values that a context has often seen take few bits, and a useless context hardly costs any. */
-static void test_bit_context(void **state)
+TEST(test_bit_context)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct reel_bit_context one = { 0 }, knows = { 0 }, other = { 0 }, random[2] = { 0 };
@@ -89,7 +84,7 @@ static void test_bit_context(void **state)
 }
 
 /* A context that was right gets more weight than one that was wrong. */
-static void test_bit_weights(void **state)
+TEST(test_bit_weights)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct reel_bit_context right[2] = { 0 }, wrong = { 0 };
@@ -198,7 +193,7 @@ static void check_numbers(unsigned foreseen)
 	numbers_end(&numbers);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
 	check_numbers(0);
 	check_numbers(5);
@@ -208,7 +203,7 @@ static void test_numbers(void **state)
 }
 
 /* As many bits as there are in any part of a number. */
-static void test_number_bits(void **state)
+TEST(test_number_bits)
 {
 	static const unsigned sizes[] = { 1, 3, 4, 5, 7, 8, 12, 24, 40 };
 	const struct reel_number_context context = { REEL_NUMBER_HIGH, { 80, 81, 82 } };
@@ -231,7 +226,7 @@ static void test_number_bits(void **state)
 /* A number that its contexts predict takes next to nothing; one that only one of them predicts,
  * little.
  */
-static void test_number_size(void **state)
+TEST(test_number_size)
 {
 	struct numbers numbers;
 	uint64_t random = 7;
@@ -312,7 +307,7 @@ static void make_heads(struct reel_sample_head *heads, uint64_t period)
 	}
 }
 
-static void test_heads(void **state)
+TEST(test_heads)
 {
 	static struct reel_sample_head heads[HEADS];
 	size_t with, without;
@@ -332,7 +327,7 @@ static void test_heads(void **state)
 }
 
 /* Arbitrary values in fields, whatever they held before. */
-static void test_extreme_heads(void **state)
+TEST(test_extreme_heads)
 {
 	static const uint64_t values[] = {
 		0,
@@ -364,7 +359,7 @@ static void test_extreme_heads(void **state)
 }
 
 /* Times of one CPU jump back and forth by 2^63, where a difference equals its negative. */
-static void test_far_times(void **state)
+TEST(test_far_times)
 {
 	static const uint64_t times[] = { (uint64_t)1 << 63,
 					  0,
@@ -387,7 +382,7 @@ static void test_far_times(void **state)
 }
 
 /* A small delay shifts the prediction, a fraction of the period does not. */
-static void test_late_times(void **state)
+TEST(test_late_times)
 {
 	struct reel_sample_head heads[100] = { 0 };
 
@@ -400,7 +395,7 @@ static void test_late_times(void **state)
 
 /* ---- where regions lie --------------------------------------------------------------------- */
 
-static void test_places(void **state)
+TEST(test_places)
 {
 	static const uint64_t addresses[] = {
 		0,	    1, 7, 8, 0x7ffc00001000, 0x7ffc00000ff9, INT64_MAX, (uint64_t)1 << 63,
@@ -431,16 +426,4 @@ static void test_places(void **state)
 	numbers_end(&numbers);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bit_tables),    cmocka_unit_test(test_bit_coder),
-		cmocka_unit_test(test_bit_context),   cmocka_unit_test(test_bit_weights),
-		cmocka_unit_test(test_numbers),	      cmocka_unit_test(test_number_bits),
-		cmocka_unit_test(test_number_size),   cmocka_unit_test(test_heads),
-		cmocka_unit_test(test_extreme_heads), cmocka_unit_test(test_far_times),
-		cmocka_unit_test(test_late_times),    cmocka_unit_test(test_places),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/block.c, reader*.c, block_reader.c, source.c: whole captures. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <fcntl.h>
 #include <pthread.h>
 
 #include "tests/support/example.h"
 #include "tests/support/read_all.h"
+#include "tests/support/test.h"
 
 #define EXAMPLE_RECORDS 8 /* with END, without index and samples */
 
@@ -52,7 +48,7 @@ static enum reel_error_code header_code_with(size_t at, uint8_t value)
 	return header_code(bytes, sizeof(bytes));
 }
 
-static void test_file_header(void **state)
+TEST(test_file_header)
 {
 	struct reel_file_header header = { REEL_FORMAT_MAJOR, REEL_FORMAT_MINOR, 0,
 					   "0123456789abcde" };
@@ -78,7 +74,7 @@ static void test_file_header(void **state)
 	assert_int_equal(header_code((const uint8_t *)"PERFILE2", 8), REEL_ERROR_NOT_A_CAPTURE);
 }
 
-static void test_versions(void **state)
+TEST(test_versions)
 {
 	assert_true(reel_version_is_readable(0, 1, 0, 1));
 	assert_false(reel_version_is_readable(0, 2, 0, 1));
@@ -91,7 +87,7 @@ static void test_versions(void **state)
 	assert_false(reel_version_is_readable(1, 7, 2, 0));
 }
 
-static void test_block_header(void **state)
+TEST(test_block_header)
 {
 	struct reel_block_header header = {
 		2,	    1,		4,	    0x01020304, 0x01020305, 0x01020306,
@@ -124,7 +120,7 @@ static void test_block_header(void **state)
 
 /* ---- whole captures ------------------------------------------------------------------ */
 
-static void test_complete(void **state)
+TEST(test_complete)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome outcome;
@@ -141,7 +137,7 @@ static void test_complete(void **state)
 	reel_buffer_free(&outcome.text);
 }
 
-static void test_unfinished(void **state)
+TEST(test_unfinished)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome outcome;
@@ -155,7 +151,7 @@ static void test_unfinished(void **state)
 }
 
 /* A valid index gives the same result as a scan. */
-static void test_index(void **state)
+TEST(test_index)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome by_index, by_scan;
@@ -205,7 +201,7 @@ static void test_index(void **state)
 /* ---- damage -------------------------------------------------------------------------- */
 
 /* Every prefix of a capture gives its complete blocks, and is reported as cut. */
-static void test_prefixes(void **state)
+TEST(test_prefixes)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	uint64_t previous_blocks = 0;
@@ -227,7 +223,7 @@ static void test_prefixes(void **state)
 }
 
 /* A change of any byte is reported, and costs no more than its block. */
-static void test_flips(void **state)
+TEST(test_flips)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 
@@ -265,7 +261,7 @@ static void remove_bytes(struct reel_buffer *bytes, size_t at, size_t n)
 }
 
 /* Missing or extra bytes within a payload cost that block only. */
-static void test_missing_and_surplus(void **state)
+TEST(test_missing_and_surplus)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, surplus = { 0 };
 	struct outcome outcome;
@@ -290,7 +286,7 @@ static void test_missing_and_surplus(void **state)
 	reel_buffer_free(&outcome.text);
 }
 
-static void test_sequence(void **state)
+TEST(test_sequence)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome outcome;
@@ -311,7 +307,7 @@ static void test_sequence(void **state)
 }
 
 /* One file holds one capture: a second one after it is damage, even a copy. */
-static void test_concatenated(void **state)
+TEST(test_concatenated)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 }, twice = { 0 };
 	struct outcome outcome;
@@ -334,7 +330,7 @@ static void test_concatenated(void **state)
 }
 
 /* A file full of truncated headers takes linear time. */
-static void test_false_headers(void **state)
+TEST(test_false_headers)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	uint8_t mark[REEL_BLOCK_MARK_SIZE];
@@ -351,7 +347,7 @@ static void test_false_headers(void **state)
 }
 
 /* Whole headers whose payloads are all cut; problems are counted, but only some are kept. */
-static void test_many_cut_blocks(void **state)
+TEST(test_many_cut_blocks)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	uint8_t header[REEL_BLOCK_HEADER_SIZE];
@@ -397,7 +393,7 @@ static void assert_open_code(const char *path, enum reel_error_code code)
 	assert_code(reel_reader_open(path, NULL, &reader), code);
 }
 
-static void test_open_errors(void **state)
+TEST(test_open_errors)
 {
 	assert_open_code("/nonexistent/x.reel", REEL_ERROR_OS);
 	assert_open_code("/", REEL_ERROR_OS);
@@ -407,7 +403,7 @@ static void test_open_errors(void **state)
 	assert_open_code("/proc/self/exe", REEL_ERROR_NOT_A_CAPTURE);
 }
 
-static void test_standard_input(void **state)
+TEST(test_standard_input)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	int fds[2], saved = dup(STDIN_FILENO);
@@ -432,7 +428,7 @@ static void test_standard_input(void **state)
 }
 
 /* A file that shrinks while it is read is an error, not a crash. */
-static void test_file_shrinks(void **state)
+TEST(test_file_shrinks)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct reel_block_reader *block_reader;
@@ -470,7 +466,7 @@ static void *read_blocks(void *arg)
 	return outcome;
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome *outcomes[4];
@@ -494,7 +490,7 @@ static void test_threads(void **state)
 }
 
 /* Blocks decode independently, in any order. */
-static void test_any_order(void **state)
+TEST(test_any_order)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome forward = { 0 }, outcome = { 0 };
@@ -519,28 +515,4 @@ static void test_any_order(void **state)
 	reel_reader_close(reader);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_file_header),
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_block_header),
-		cmocka_unit_test(test_complete),
-		cmocka_unit_test(test_unfinished),
-		cmocka_unit_test(test_index),
-		cmocka_unit_test(test_prefixes),
-		cmocka_unit_test(test_flips),
-		cmocka_unit_test(test_missing_and_surplus),
-		cmocka_unit_test(test_sequence),
-		cmocka_unit_test(test_concatenated),
-		cmocka_unit_test(test_false_headers),
-		cmocka_unit_test(test_many_cut_blocks),
-		cmocka_unit_test(test_open_errors),
-		cmocka_unit_test(test_standard_input),
-		cmocka_unit_test(test_file_shrinks),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_any_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every file of testdata/format gives the result in tests/fixtures/format_fixtures.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
 
 #include "tests/fixtures/format_fixtures.h"
+#include "tests/support/test.h"
 
 #define DIRECTORY "testdata/format"
 

@@ -4,16 +4,12 @@
  * memory.  Numbers repeat in every run; FUZZ_SECONDS continues for longer, FUZZ_SEED starts
  * elsewhere.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <sys/resource.h>
 
 #include "tests/support/example.h"
 #include "tests/support/mutate.h"
 #include "tests/support/read_all.h"
+#include "tests/support/test.h"
 
 static void read_and_forget(const struct reel_buffer *bytes)
 {
@@ -29,7 +25,7 @@ static void read_and_forget(const struct reel_buffer *bytes)
 
 /* ---- mutations ------------------------------------------------------------------------ */
 
-static void test_mutations(void **state)
+TEST(test_mutations)
 {
 	uint64_t random = number_of("FUZZ_SEED", 42);
 	double end = seconds() + (double)number_of("FUZZ_SECONDS", 6);
@@ -49,7 +45,7 @@ static void test_mutations(void **state)
 }
 
 /* The file as a whole: frames cut, moved, doubled, with headers that stay right. */
-static void test_file_mutations(void **state)
+TEST(test_file_mutations)
 {
 	uint64_t random = number_of("FUZZ_SEED", 43);
 	double end = seconds() + 2;
@@ -214,7 +210,7 @@ static void run_bomb(const char *name, const struct reel_buffer *raw, uint32_t r
 }
 
 /* 16 regions of 16 MiB that nobody wrote to, in a few bytes: hundreds of blocks cost nothing. */
-static void test_bomb_of_regions(void **state)
+TEST(test_bomb_of_regions)
 {
 	_cleanup_buffer_ struct reel_buffer raw = { 0 };
 	struct samples samples = { 0 };
@@ -228,7 +224,7 @@ static void test_bomb_of_regions(void **state)
 }
 
 /* A region that shrinks to a byte and grows to 16 MiB again, without a byte written. */
-static void test_bomb_of_moves(void **state)
+TEST(test_bomb_of_moves)
 {
 	_cleanup_buffer_ struct reel_buffer raw = { 0 };
 	struct samples samples = { 0 };
@@ -245,7 +241,7 @@ static void test_bomb_of_moves(void **state)
 }
 
 /* As many threads as a block may have, with as many registers and regions. */
-static void test_bomb_of_threads(void **state)
+TEST(test_bomb_of_threads)
 {
 	_cleanup_buffer_ struct reel_buffer raw = { 0 }, layout = { 0 };
 	const uint8_t known[REEL_REGISTERS_MAX / 8] = { 1 };
@@ -272,7 +268,7 @@ static void test_bomb_of_threads(void **state)
 }
 
 /* 64 MiB of the smallest samples: this few stored bytes cannot hold that number. */
-static void test_bomb_of_samples(void **state)
+TEST(test_bomb_of_samples)
 {
 	_cleanup_buffer_ struct reel_buffer raw = { 0 }, bytes = { 0 };
 	struct samples samples = { 0 };
@@ -305,13 +301,4 @@ static void test_bomb_of_samples(void **state)
 	reel_reader_close(reader);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mutations),	cmocka_unit_test(test_file_mutations),
-		cmocka_unit_test(test_bomb_of_regions), cmocka_unit_test(test_bomb_of_moves),
-		cmocka_unit_test(test_bomb_of_threads), cmocka_unit_test(test_bomb_of_samples),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

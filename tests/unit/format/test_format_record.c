@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/schema.c, record_encoder.c, record_decoder.c, record_check.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "format/schema.h"
 #include "tests/support/capture.h"
+#include "tests/support/test.h"
 
 static const uint64_t interesting[] = { 0, 1, 127, 128, 16384, UINT32_MAX, 1ull << 63, UINT64_MAX };
 
@@ -51,7 +46,7 @@ static void assert_records_equal(const struct reel_record *a, const struct reel_
 	}
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
 	for (uint64_t id = 0; id < REEL_RECORD_ID_LIMIT; id++) {
 		if (!reel_schema_of(id))
@@ -114,7 +109,7 @@ static bool lacks_added_fields(const struct reel_record *record, size_t left_out
 }
 
 /* A payload that ends within a field is corrupt; bytes after the fields are ignored. */
-static void test_payload_size(void **state)
+TEST(test_payload_size)
 {
 	for (uint64_t id = 0; id < REEL_RECORD_ID_LIMIT; id++) {
 		_cleanup_buffer_ struct reel_buffer buffer = { 0 };
@@ -154,7 +149,7 @@ static enum reel_error_code frame_code(const uint8_t *bytes, size_t size)
 	return error ? reel_error_code(error) : 0;
 }
 
-static void test_frame(void **state)
+TEST(test_frame)
 {
 	static const uint8_t long_tag[] = { 0x9e, 0x80, 0x80, 0x80, 0x00, 0x81, 0x00, 7 };
 	static const uint8_t ten[] = { 0x82, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 0 };
@@ -172,7 +167,7 @@ static void test_frame(void **state)
 	assert_int_equal(frame_code(huge, sizeof(huge)), REEL_ERROR_CORRUPT);
 }
 
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	_cleanup_free_ uint8_t *text = malloc(REEL_TEXT_MAX + 1);
 	struct reel_record record = { .id = REEL_RECORD_THREAD_COMM };
@@ -191,7 +186,7 @@ static void test_limits(void **state)
 	}
 }
 
-static void test_check(void **state)
+TEST(test_check)
 {
 	struct reel_record map = { .id = REEL_RECORD_MAP,
 				   .map = { .address = 1, .size = UINT64_MAX } };
@@ -239,7 +234,7 @@ static void test_check(void **state)
 }
 
 /* Rarely known fields take no bytes when unknown. */
-static void test_left_out(void **state)
+TEST(test_left_out)
 {
 	struct reel_record record = { .id = REEL_RECORD_MODULE, .module = { .id = 1, .kind = 1 } };
 	size_t size = reel_record_encoded_size(&record);
@@ -253,7 +248,7 @@ static void test_left_out(void **state)
 }
 
 /* The table of SPEC.md, section 4. */
-static void test_table(void **state)
+TEST(test_table)
 {
 	assert_string_equal(reel_record_name(1), "CAPTURE");
 	assert_string_equal(reel_record_name(15), "END");
@@ -287,7 +282,7 @@ static void test_table(void **state)
 }
 
 /* A field that is named after what it relates to is marked so. */
-static void test_roles(void **state)
+TEST(test_roles)
 {
 	static const struct {
 		const char *name;
@@ -323,14 +318,4 @@ static void test_roles(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_payload_size),
-		cmocka_unit_test(test_frame),	   cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_check),	   cmocka_unit_test(test_table),
-		cmocka_unit_test(test_left_out),   cmocka_unit_test(test_roles),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/codec: what samples are relative to; samples that cannot be stored, and layouts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "format/codec/thread_table.h"
 #include "format/codec/thread_table.h"
 #include "tests/support/example.h"
+#include "tests/support/test.h"
 
 /* ---- region bases ---------------------------------------------------------------- */
 
@@ -51,7 +47,7 @@ static void move_base(uint64_t origin, size_t span, int rounds, uint64_t random)
 	free(model);
 }
 
-static void test_region_base(void **state)
+TEST(test_region_base)
 {
 	move_base(0, 4096, 20000, 1);
 	move_base(0x7ffc00000000, 65536, 5000, 2);
@@ -60,7 +56,7 @@ static void test_region_base(void **state)
 }
 
 /* A region at the end of the address space shares nothing with one at its start. */
-static void test_region_base_wraps(void **state)
+TEST(test_region_base_wraps)
 {
 	struct reel_region_base base = { 0 };
 	uint8_t *bytes = reel_region_base_move(&base, 0, 64);
@@ -72,7 +68,7 @@ static void test_region_base_wraps(void **state)
 	reel_region_base_free(&base);
 }
 
-static void test_thread_table(void **state)
+TEST(test_thread_table)
 {
 	struct reel_thread_table table;
 	struct reel_thread_base *thread;
@@ -229,14 +225,14 @@ static void check_invalid_samples(enum reel_encoding encoding)
 	bytes[10] = 0;
 }
 
-static void test_invalid_samples(void **state)
+TEST(test_invalid_samples)
 {
 	check_invalid_samples(REEL_COLUMNS);
 	check_invalid_samples(REEL_DENSE);
 }
 
 /* Samples encoded before a reset are gone. */
-static void test_reset(void **state)
+TEST(test_reset)
 {
 	_cleanup_buffer_ struct reel_buffer expected = { 0 }, bytes = { 0 };
 	struct reel_sample_encoder *encoder;
@@ -319,7 +315,7 @@ static bool memory_has_limits(void)
 	return memory == MAP_FAILED;
 }
 
-static void test_no_memory(void **state)
+TEST(test_no_memory)
 {
 	if (!memory_has_limits()) {
 		print_message("skip: RLIMIT_AS has no effect here\n");
@@ -351,7 +347,7 @@ static void assert_layout(const char *what, const void *bytes, size_t size)
 	reel_sample_decoder_destroy(decoder);
 }
 
-static void test_hostile_layouts(void **state)
+TEST(test_hostile_layouts)
 {
 	assert_layout(NULL, "\x05\x02\x07\x08\x10\x04", 6);
 	assert_layout(NULL, "\x05\0", 2);
@@ -362,14 +358,4 @@ static void test_hostile_layouts(void **state)
 	assert_layout("head", "\x05", 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_region_base),	cmocka_unit_test(test_region_base_wraps),
-		cmocka_unit_test(test_thread_table),	cmocka_unit_test(test_invalid_samples),
-		cmocka_unit_test(test_reset),		cmocka_unit_test(test_no_memory),
-		cmocka_unit_test(test_hostile_layouts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/codec: COLUMNS and DENSE. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "format/codec/coder.h"
 #include "tests/support/example.h"
+#include "tests/support/test.h"
 
 #define STACK_MAX 3000
 #define CHAIN	  20
@@ -16,7 +11,7 @@
 
 /* ---- places of words ------------------------------------------------------------- */
 
-static void test_words_of_region(void **state)
+TEST(test_words_of_region)
 {
 	size_t start, end;
 
@@ -37,7 +32,7 @@ static void test_words_of_region(void **state)
 }
 
 /* A prediction at another place equals the one at the first place, whatever the word. */
-static void test_relative_words(void **state)
+TEST(test_relative_words)
 {
 	uint64_t random = 5;
 
@@ -402,7 +397,7 @@ static void check_shape(const struct shape *shape)
 	reel_sample_decoder_destroy(decoder);
 }
 
-static void test_random_samples(void **state)
+TEST(test_random_samples)
 {
 	for (int i = 0; i < 16; i++)
 		check_shape(&(struct shape){ i & 1 ? 32 : 64, i & 2, i & 4,
@@ -411,7 +406,7 @@ static void test_random_samples(void **state)
 }
 
 /* CAPTURE gives the target's byte order, which only affects the size of samples. */
-static void test_target(void **state)
+TEST(test_target)
 {
 	static const uint8_t stack[64] = { [7] = 1, [15] = 1, [23] = 1 };
 	size_t sizes[2];
@@ -514,7 +509,7 @@ static void check_mutated(enum reel_encoding encoding)
 	reel_sample_decoder_destroy(decoder);
 }
 
-static void test_mutated(void **state)
+TEST(test_mutated)
 {
 	check_mutated(REEL_COLUMNS);
 	check_mutated(REEL_DENSE);
@@ -582,7 +577,7 @@ static void check_stream(const char *what, enum reel_sample_stream stream, const
 #define CHECK(what, stream, bytes)                                                                 \
 	check_stream(what, REEL_STREAM_##stream, bytes, sizeof(bytes) - 1)
 
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
 	CHECK(NULL, HEAD, "\2\1\1\1\1\1\0\0\1");
 	CHECK("ends within its header", HEAD, "\2\1\1\1\1\1\0\0");
@@ -646,7 +641,7 @@ static void check_parts(const char *what, char parts, enum reel_sample_stream st
 #define CHECK_PARTS(what, parts, stream, bytes)                                                    \
 	check_parts(what, parts, REEL_STREAM_##stream, bytes, sizeof(bytes) - 1)
 
-static void test_hostile_parts(void **state)
+TEST(test_hostile_parts)
 {
 	CHECK_PARTS(NULL, 1, REGISTERS, "\0\3\0");
 	CHECK_PARTS("not defined", 1, REGISTERS, "\1\3\0");
@@ -664,7 +659,7 @@ static void test_hostile_parts(void **state)
 /* ---- density --------------------------------------------------------------------------- */
 
 /* Scrubbed stacks get much smaller. */
-static void test_dense_size(void **state)
+TEST(test_dense_size)
 {
 	static struct world world;
 	size_t sizes[2];
@@ -698,7 +693,7 @@ static void test_dense_size(void **state)
 }
 
 /* Unchanged chains take no bytes: their addresses are counted. */
-static void test_dense_chains(void **state)
+TEST(test_dense_chains)
 {
 	static uint64_t chain[REEL_CHAIN_MAX];
 	const struct reel_sample sample = { .frame_chain = chain, .n_frame_chain = REEL_CHAIN_MAX };
@@ -718,15 +713,4 @@ static void test_dense_chains(void **state)
 	reel_sample_encoder_destroy(encoder);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words_of_region), cmocka_unit_test(test_relative_words),
-		cmocka_unit_test(test_random_samples),	cmocka_unit_test(test_target),
-		cmocka_unit_test(test_mutated),		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_hostile_parts),	cmocka_unit_test(test_dense_size),
-		cmocka_unit_test(test_dense_chains),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/writer.c: its output, its checks, and its failures. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,6 +8,7 @@
 
 #include "tests/support/example.h"
 #include "tests/support/read_all.h"
+#include "tests/support/test.h"
 
 static void read_buffer(const struct reel_buffer *bytes, struct outcome *ret)
 {
@@ -41,7 +37,7 @@ static void assert_code(struct reel_error *error, enum reel_error_code code)
 	reel_error_destroy(error);
 }
 
-static void test_writer_refuses(void **state)
+TEST(test_writer_refuses)
 {
 	_cleanup_fd_ int fd = memory_file("", 0);
 	struct reel_writer *writer = writer_to(fd, NULL);
@@ -68,7 +64,7 @@ static void test_writer_refuses(void **state)
 	reel_writer_destroy(writer);
 }
 
-static void test_writer_errors(void **state)
+TEST(test_writer_errors)
 {
 	_cleanup_fd_ int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	struct reel_writer *writer;
@@ -84,7 +80,7 @@ static void test_writer_errors(void **state)
 }
 
 /* After a failed write nothing more is written, and each call returns the reason. */
-static void test_writer_stays_failed(void **state)
+TEST(test_writer_stays_failed)
 {
 	int fds[2];
 	struct reel_writer *writer;
@@ -120,7 +116,7 @@ static void *drain(void *arg)
 }
 
 /* A non-blocking pipe accepts only part of each block. */
-static void test_short_writes(void **state)
+TEST(test_short_writes)
 {
 	_cleanup_free_ uint8_t *noise = malloc(1 << 20);
 	struct example_sample sample;
@@ -164,7 +160,7 @@ static void blocks_of(int fd, struct reel_reader **reader_ret, const struct reel
 }
 
 /* A sample block is ended automatically, and earlier side records precede it. */
-static void test_block_ends(void **state)
+TEST(test_block_ends)
 {
 	_cleanup_free_ uint8_t *stack = calloc(1, 1 << 20);
 	_cleanup_fd_ int fd = memory_file("", 0);
@@ -205,7 +201,7 @@ static void test_block_ends(void **state)
 }
 
 /* Blocks end before they exceed the format's limits on raw bytes, expanded bytes or threads. */
-static void test_block_limits(void **state)
+TEST(test_block_limits)
 {
 	struct reel_record image = { .id = REEL_RECORD_IMAGE,
 				     .image = { .module = 1, .total_size = 5 << 20 } };
@@ -259,7 +255,7 @@ static void fill_regions(struct reel_region *regions, uint8_t *bytes)
 }
 
 /* The largest sample fits if it compresses well; with noise it does not, and leaves no trace. */
-static void test_largest_sample(void **state)
+TEST(test_largest_sample)
 {
 	_cleanup_free_ uint8_t *bytes = calloc(1, REEL_REGION_SIZE_MAX);
 	_cleanup_fd_ int fd = memory_file("", 0);
@@ -335,7 +331,7 @@ static void write_equal_samples(uint64_t count, bool bare, enum reel_encoding en
 }
 
 /* More samples than a dense block may hold, without new information: enough bytes are stored that a reader accepts them. */
-static void test_equal_samples(void **state)
+TEST(test_equal_samples)
 {
 	for (int i = 0; i < 8; i++) {
 		_cleanup_buffer_ struct reel_buffer content = { 0 };
@@ -351,7 +347,7 @@ static void test_equal_samples(void **state)
 }
 
 /* The same, compressed by a careless writer. */
-static void test_too_many_samples(void **state)
+TEST(test_too_many_samples)
 {
 	_cleanup_buffer_ struct reel_buffer content = { 0 }, again = { 0 };
 	struct outcome outcome;
@@ -377,7 +373,7 @@ static void test_too_many_samples(void **state)
 	reel_buffer_free(&outcome.text);
 }
 
-static void test_random_id(void **state)
+TEST(test_random_id)
 {
 	static const uint8_t zero[REEL_FILE_ID_SIZE];
 	uint8_t ids[2][REEL_FILE_ID_SIZE];
@@ -394,15 +390,4 @@ static void test_random_id(void **state)
 	assert_memory_not_equal(ids[0], zero, REEL_FILE_ID_SIZE);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_writer_refuses),	    cmocka_unit_test(test_writer_errors),
-		cmocka_unit_test(test_writer_stays_failed), cmocka_unit_test(test_short_writes),
-		cmocka_unit_test(test_block_ends),	    cmocka_unit_test(test_block_limits),
-		cmocka_unit_test(test_largest_sample),	    cmocka_unit_test(test_equal_samples),
-		cmocka_unit_test(test_too_many_samples),    cmocka_unit_test(test_random_id),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

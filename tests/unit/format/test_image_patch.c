@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An image as its difference from the previous one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "format/image_patch.h"
 #include "format/record.h"
+#include "tests/support/test.h"
 
 #define SIZE 300000
 
@@ -50,13 +45,12 @@ static void images_free(struct images *images)
 	free(images);
 }
 
-static void patch_has_only_new_bytes(void **state)
+TEST(patch_has_only_new_bytes)
 {
 	struct images *images = images_create();
 	const struct reel_bytes patch = { images->patch.bytes, images->patch.size };
 	size_t size;
 
-	(void)state;
 	assert_in_range(patch.size, 500, 1500);
 	assert_null(reel_image_patch_size(patch, &size));
 	assert_int_equal(size, SIZE + 500);
@@ -73,13 +67,12 @@ static void refused(struct reel_error *error)
 	reel_error_destroy(error);
 }
 
-static void wrong_patches_are_refused(void **state)
+TEST(wrong_patches_are_refused)
 {
 	struct images *images = images_create();
 	const struct reel_bytes patch = { images->patch.bytes, images->patch.size };
 	size_t size = SIZE + 500;
 
-	(void)state;
 	/* Another base of the same size. */
 	images->base[SIZE / 4] ^= 1;
 	refused(reel_image_patch_apply((struct reel_bytes){ images->base, SIZE }, patch,
@@ -91,13 +84,12 @@ static void wrong_patches_are_refused(void **state)
 	images_free(images);
 }
 
-static void size_is_limited(void **state)
+TEST(size_is_limited)
 {
 	struct reel_buffer patch = { 0 };
 	uint8_t *zeros = calloc(1, REEL_IMAGE_MAX + 1);
 	size_t size;
 
-	(void)state;
 	assert_non_null(zeros);
 	assert_null(reel_image_patch_make((struct reel_bytes){ zeros, 100 },
 					  (struct reel_bytes){ zeros, REEL_IMAGE_MAX + 1 },
@@ -107,13 +99,4 @@ static void size_is_limited(void **state)
 	free(zeros);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(patch_has_only_new_bytes),
-		cmocka_unit_test(wrong_patches_are_refused),
-		cmocka_unit_test(size_is_limited),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

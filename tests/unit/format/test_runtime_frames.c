@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format/codec/runtime_frames: FRAMES. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "format/codec/runtime_frames.h"
 #include "tests/support/example.h"
+#include "tests/support/test.h"
 
 #define SAMPLES 3000
 
@@ -57,7 +52,7 @@ static void assert_frames(const struct reel_sample *got, const struct reel_sampl
 	}
 }
 
-static void test_samples(void **state)
+TEST(test_samples)
 {
 	static struct stack stacks[SAMPLES];
 	struct reel_frame_encoder encoder = { 0 };
@@ -91,7 +86,7 @@ static void test_samples(void **state)
 }
 
 /* Frames that the tree has already take no more room than their place in it. */
-static void test_shared(void **state)
+TEST(test_shared)
 {
 	static struct stack stack;
 	struct reel_frame_encoder encoder = { 0 };
@@ -108,7 +103,7 @@ static void test_shared(void **state)
 }
 
 /* An encoder is full before it exceeds a limit. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
 	static struct stack stack;
 	struct reel_frame_encoder encoder = { 0 };
@@ -135,13 +130,4 @@ static void test_limits(void **state)
 	reel_frame_decoder_free(&decoder);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_shared),
-		cmocka_unit_test(test_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How often `stackreel diff` calls a change certain, on random captures whose changes are known. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "cli/diff/prior.h"
 #include "tests/support/diff_runs.h"
+#include "tests/support/test.h"
 
 #define COMPARISONS 200
 
-static void equal_variances_share_freedom(void **state)
+TEST(equal_variances_share_freedom)
 {
 	struct diff_prior prior;
 	double variances[20], freedom = 4;
@@ -27,7 +22,7 @@ static void equal_variances_share_freedom(void **state)
 }
 
 /* Drawn from a prior with 4 degrees of freedom, variance 2: gamma(n / 2) is half a chi-squared. */
-static void a_prior_is_found(void **state)
+TEST(a_prior_is_found)
 {
 	static double variances[4000];
 	struct diff_prior prior;
@@ -44,7 +39,7 @@ static void a_prior_is_found(void **state)
 	assert_true(fabs(freedom - 6 - prior.freedom) < 1e-9);
 }
 
-static void an_outlier_is_not_shrunk(void **state)
+TEST(an_outlier_is_not_shrunk)
 {
 	struct diff_prior prior = { .variance = 1, .freedom = 50, .freedom_max = 400, .n = 100 };
 	double freedom = 4;
@@ -55,7 +50,7 @@ static void an_outlier_is_not_shrunk(void **state)
 }
 
 /* A single function has 4 degrees of freedom: too few to see this. */
-static void three_captures_a_side_are_enough(void **state)
+TEST(three_captures_a_side_are_enough)
 {
 	struct runs_plan plan = {
 		.n_captures = { 3, 3 },
@@ -74,7 +69,7 @@ static void three_captures_a_side_are_enough(void **state)
 	assert_true(result.freedom > 8);
 }
 
-static void chance_is_rarely_called_sure(void **state)
+TEST(chance_is_rarely_called_sure)
 {
 	static const struct runs_plan plans[] = {
 		{ { 2, 2 }, 40, 1000, 1, 0.02, 0, 0 }, { { 3, 3 }, 40, 1000, 3, 0.02, 1, 0 },
@@ -93,15 +88,4 @@ static void chance_is_rarely_called_sure(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_variances_share_freedom),
-		cmocka_unit_test(a_prior_is_found),
-		cmocka_unit_test(an_outlier_is_not_shrunk),
-		cmocka_unit_test(three_captures_a_side_are_enough),
-		cmocka_unit_test(chance_is_rarely_called_sure),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matching functions of two builds, Student's t, and the limits of a comparison. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "cli/diff/gate.h"
 #include "cli/profile/stem.h"
 #include "cli/diff/student.h"
+#include "tests/support/test.h"
 
 static void assert_stem(const char *name, const char *expected)
 {
@@ -21,7 +16,7 @@ static void assert_stem(const char *name, const char *expected)
 	free(stem);
 }
 
-static void clones_are_their_function(void **state)
+TEST(clones_are_their_function)
 {
 	/* As GCC 12 and clang 14 name them. */
 	assert_stem("parse.constprop.0", "parse");
@@ -38,7 +33,7 @@ static void clones_are_their_function(void **state)
 	assert_stem("ns::parse(int) [clone .constprop.0] [clone .cold]", "ns::parse(int)");
 }
 
-static void numbers_of_compilers_are_left_out(void **state)
+TEST(numbers_of_compilers_are_left_out)
 {
 	assert_stem("core::fmt::write::h0123456789abcdef", "core::fmt::write");
 	assert_stem("main::{lambda(int)#2}::operator()(int) const",
@@ -48,7 +43,7 @@ static void numbers_of_compilers_are_left_out(void **state)
 	assert_stem("main.run.func12", "main.run.func");
 }
 
-static void other_names_stay(void **state)
+TEST(other_names_stay)
 {
 	static const char *const names[] = {
 		"",
@@ -78,7 +73,7 @@ static void assert_module(const char *path, const char *expected)
 	free(stem);
 }
 
-static void modules_have_no_version(void **state)
+TEST(modules_have_no_version)
 {
 	assert_module("/usr/lib/x86_64-linux-gnu/libc.so.6", "libc.so");
 	assert_module("/opt/libfoo.so.1.2.3 (deleted)", "libfoo.so");
@@ -88,7 +83,7 @@ static void modules_have_no_version(void **state)
 }
 
 /* From the tables of NIST's Engineering Statistics Handbook, 1.3.6.7.2: upper critical values. */
-static void student_is_as_in_tables(void **state)
+TEST(student_is_as_in_tables)
 {
 	static const struct {
 		double freedom, one_sided, limit;
@@ -112,7 +107,7 @@ static void student_is_as_in_tables(void **state)
 }
 
 /* All added weights are kept, in one cell per entry and block. */
-static void cells_are_merged(void **state)
+TEST(cells_are_merged)
 {
 	struct diff_cells cells = { 0 };
 	size_t newest[3] = { 0 };
@@ -163,7 +158,7 @@ static bool exceeds(const char *gate, const char *name, enum diff_part part, dou
 	return exceeded;
 }
 
-static void gates_judge(void **state)
+TEST(gates_judge)
 {
 	bool doubtful;
 
@@ -187,7 +182,7 @@ static void gates_judge(void **state)
 			    &doubtful));
 }
 
-static void bad_gates_are_refused(void **state)
+TEST(bad_gates_are_refused)
 {
 	static const char *const bad[] = {
 		"",	   "any",	 "any>",       "any>+",	      "any>+5",	    "any>5%x",
@@ -200,18 +195,4 @@ static void bad_gates_are_refused(void **state)
 		assert_false(diff_gate_parse(bad[i], &gate));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(clones_are_their_function),
-		cmocka_unit_test(numbers_of_compilers_are_left_out),
-		cmocka_unit_test(other_names_stay),
-		cmocka_unit_test(modules_have_no_version),
-		cmocka_unit_test(student_is_as_in_tables),
-		cmocka_unit_test(cells_are_merged),
-		cmocka_unit_test(gates_judge),
-		cmocka_unit_test(bad_gates_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of labels: each sample's labels stay, and limits count what they join. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/flamegraph/flame_labels.h"
+#include "tests/support/test.h"
 
 static uint32_t add(struct flame_labels *labels, const char *lock, const char *container,
 		    const char *waker_sample)
@@ -46,7 +41,7 @@ static const char *text_of(const struct flame_labels *labels, uint32_t set)
 	return text;
 }
 
-static void test_equal_labels_share_a_set(void **state)
+TEST(test_equal_labels_share_a_set)
 {
 	struct flame_labels labels;
 	uint32_t both;
@@ -60,10 +55,9 @@ static void test_equal_labels_share_a_set(void **state)
 	assert_int_not_equal(add(&labels, "b", NULL, NULL), add(&labels, NULL, "b", NULL));
 	assert_int_equal(add(&labels, NULL, NULL, "3"), 0);
 	flame_labels_free(&labels);
-	(void)state;
 }
 
-static void test_limits_join_rare_values(void **state)
+TEST(test_limits_join_rare_values)
 {
 	struct flame_labels labels;
 	uint32_t often, rare, also_rare, *mapped;
@@ -85,11 +79,10 @@ static void test_limits_join_rare_values(void **state)
 	/* The same limit has nothing to do. */
 	assert_null(flame_labels_limit(&labels, 1));
 	flame_labels_free(&labels);
-	(void)state;
 }
 
 /* Numbers keep their size; 0 and 1 have no range, and a range is not joined again. */
-static void test_limits_keep_ranges_of_numbers(void **state)
+TEST(test_limits_keep_ranges_of_numbers)
 {
 	static const char *const numbers[][2] = {
 		{ "1000", "1000" },
@@ -120,10 +113,9 @@ static void test_limits_keep_ranges_of_numbers(void **state)
 	free(mapped);
 	assert_null(flame_labels_limit(&labels, 1));
 	flame_labels_free(&labels);
-	(void)state;
 }
 
-static void test_memory_is_bounded(void **state)
+TEST(test_memory_is_bounded)
 {
 	struct flame_labels labels;
 	uint64_t samples = 0;
@@ -142,17 +134,6 @@ static void test_memory_is_bounded(void **state)
 		samples += labels.sets[i].samples;
 	assert_int_equal(samples, 200000);
 	flame_labels_free(&labels);
-	(void)state;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_equal_labels_share_a_set),
-		cmocka_unit_test(test_limits_join_rare_values),
-		cmocka_unit_test(test_limits_keep_ranges_of_numbers),
-		cmocka_unit_test(test_memory_is_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reduced profiles: only the reported share is lost, and limits hold. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/flamegraph/flame_shrink.h"
+#include "tests/support/test.h"
 
 #define FUNCTIONS 64
 #define DEPTH	  6
@@ -112,7 +107,7 @@ static void shrink(struct flame_profile *profile, size_t nodes, uint64_t step)
 	flame_profile_limit(profile, &limits);
 }
 
-static void test_shrinking_loses_nothing(void **state)
+TEST(test_shrinking_loses_nothing)
 {
 	struct flame_profile profile;
 	uint64_t before[4][4], after[4][4];
@@ -144,7 +139,7 @@ static void test_shrinking_loses_nothing(void **state)
 	flame_profile_free(&profile);
 }
 
-static void test_small_ones_stay_as_they_are(void **state)
+TEST(test_small_ones_stay_as_they_are)
 {
 	struct flame_profile profile;
 
@@ -169,7 +164,7 @@ static uint32_t count_threads(const struct flame_profile *profile)
 	return count;
 }
 
-static void test_rare_threads_become_one(void **state)
+TEST(test_rare_threads_become_one)
 {
 	static const size_t kept[] = { 100, 10, 4 };
 	struct flame_profile profile;
@@ -203,7 +198,7 @@ static void test_rare_threads_become_one(void **state)
 	flame_profile_free(&profile);
 }
 
-static void test_lines_are_joined_before_calls(void **state)
+TEST(test_lines_are_joined_before_calls)
 {
 	struct reel_frame lines[3] = { frames[0], frames[0], frames[1] };
 	struct flame_profile profile;
@@ -245,7 +240,7 @@ static void test_lines_are_joined_before_calls(void **state)
 }
 
 /* Otherwise a profile of rare calls only would lose all of them at once. */
-static void test_of_equal_calls_the_deepest_are_left_out(void **state)
+TEST(test_of_equal_calls_the_deepest_are_left_out)
 {
 	const uint8_t steps[3] = { 0 };
 	struct flame_profile profile;
@@ -283,7 +278,7 @@ static void test_of_equal_calls_the_deepest_are_left_out(void **state)
 }
 
 /* All are different until memory runs out: then the steps get wider. */
-static void test_spans_are_bounded(void **state)
+TEST(test_spans_are_bounded)
 {
 	const uint32_t n = 2500000;
 	struct flame_spans spans;
@@ -303,16 +298,4 @@ static void test_spans_are_bounded(void **state)
 	flame_spans_free(&spans);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shrinking_loses_nothing),
-		cmocka_unit_test(test_small_ones_stay_as_they_are),
-		cmocka_unit_test(test_rare_threads_become_one),
-		cmocka_unit_test(test_lines_are_joined_before_calls),
-		cmocka_unit_test(test_of_equal_calls_the_deepest_are_left_out),
-		cmocka_unit_test(test_spans_are_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, make_frames, NULL);
-}
+RUN_TESTS_WITH(make_frames, NULL)

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CLI's text: escaping, numbers, JSON strings, option values. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/print/json.h"
 #include "cli/session/options.h"
 #include "cli/print/text.h"
+#include "tests/support/test.h"
 
 static void assert_escaped(const char *text, const char *expected)
 {
@@ -22,14 +17,14 @@ static void assert_escaped(const char *text, const char *expected)
 	free(escaped);
 }
 
-static void harmless_text_stays(void **state)
+TEST(harmless_text_stays)
 {
 	assert_escaped("", "");
 	assert_escaped("std::vector<int>::push_back(int&&)", "std::vector<int>::push_back(int&&)");
 	assert_escaped("größe 日本語 🎞", "größe 日本語 🎞");
 }
 
-static void hostile_text_is_escaped(void **state)
+TEST(hostile_text_is_escaped)
 {
 	char *escaped;
 
@@ -51,7 +46,7 @@ static void hostile_text_is_escaped(void **state)
 	free(escaped);
 }
 
-static void numbers_are_readable(void **state)
+TEST(numbers_are_readable)
 {
 	assert_string_equal(format_count(0).text, "0");
 	assert_string_equal(format_count(999).text, "999");
@@ -100,7 +95,7 @@ static void assert_json(const char *bytes, size_t size, const char *expected)
 }
 
 /* The output of Python's json.dumps for text read by tests/reader/reel_reader.py. */
-static void json_is_as_python_writes_it(void **state)
+TEST(json_is_as_python_writes_it)
 {
 	assert_json("", 0, "\"\"");
 	assert_json("a\"\\/\b\f\n\r\t\0\x1f\x7f", 12,
@@ -121,7 +116,7 @@ static void assert_range(const char *text, uint64_t from, uint64_t to)
 	assert_int_equal(to_got, to);
 }
 
-static void time_ranges(void **state)
+TEST(time_ranges)
 {
 	static const char *const wrong[] = { "",
 					     "1",
@@ -158,7 +153,7 @@ static void time_ranges(void **state)
 }
 
 /* Seconds since 1970 that do not fit in 32 bits. */
-static void wall_times(void **state)
+TEST(wall_times)
 {
 	assert_string_equal(format_wall_time(0).text, "unknown");
 	assert_string_equal(format_wall_time(UINT64_C(2147483647999999999)).text,
@@ -168,7 +163,7 @@ static void wall_times(void **state)
 	assert_string_equal(format_wall_time(UINT64_MAX).text, "2554-07-21 23:34:33 UTC");
 }
 
-static void percentages(void **state)
+TEST(percentages)
 {
 	static const char *const wrong[] = { "",    "%",   ".",	 "1e1", "100.1", "-1",
 					     "101", "nan", "5x", "0x5", "5%%" };
@@ -190,17 +185,4 @@ static void percentages(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(harmless_text_stays),
-		cmocka_unit_test(hostile_text_is_escaped),
-		cmocka_unit_test(numbers_are_readable),
-		cmocka_unit_test(json_is_as_python_writes_it),
-		cmocka_unit_test(time_ranges),
-		cmocka_unit_test(percentages),
-		cmocka_unit_test(wall_times),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Short names of functions. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/print/short_name.h"
 #include "cli/print/text.h"
+#include "tests/support/test.h"
 
 #define TABLE "tests/names/short-names.tsv"
 
-static void names_are_those_of_the_table(void **state)
+TEST(names_are_those_of_the_table)
 {
 	FILE *file = fopen(TABLE, "r");
 	size_t room = 0, n = 0;
@@ -40,7 +35,7 @@ static void names_are_those_of_the_table(void **state)
 }
 
 /* Would take hours if the time were not linear, or the stack if depth had no limit. */
-static void hostile_names_end(void **state)
+TEST(hostile_names_end)
 {
 	static const char *const parts[] = {
 		"<",	"(",	     "{",    "operator<", "::",	   " ",	    ">",
@@ -62,7 +57,7 @@ static void hostile_names_end(void **state)
 	}
 }
 
-static void an_empty_name_stays(void **state)
+TEST(an_empty_name_stays)
 {
 	char *name = short_name("");
 
@@ -70,13 +65,4 @@ static void an_empty_name_stays(void **state)
 	free(name);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_those_of_the_table),
-		cmocka_unit_test(hostile_names_end),
-		cmocka_unit_test(an_empty_name_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

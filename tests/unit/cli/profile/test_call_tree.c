@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Call trees, compared with a model: the list of all stacks that were added. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "cli/profile/call_tree.h"
+#include "tests/support/test.h"
 
 #define FRAMES 5
 #define DEPTH  6
@@ -113,7 +108,7 @@ static void check_ends(const struct call_tree *tree, const struct stack *stacks,
 	assert_true(n_tails > STACKS / 50 && n_tails < STACKS);
 }
 
-static void agrees_with_model(void **state)
+TEST(agrees_with_model)
 {
 	struct stack *stacks = calloc(STACKS, sizeof(*stacks));
 	uint32_t *ends = calloc(STACKS, sizeof(*ends));
@@ -142,7 +137,7 @@ static const void *map_key(void *context, const void *key)
 	return key == &frames[1] ? &frames[0] : key;
 }
 
-static void mapping_agrees_with_mapped_stacks(void **state)
+TEST(mapping_agrees_with_mapped_stacks)
 {
 	for (int collapse = 0; collapse < 2; collapse++) {
 		struct stack *stacks = calloc(STACKS, sizeof(*stacks));
@@ -172,7 +167,7 @@ static void mapping_agrees_with_mapped_stacks(void **state)
 }
 
 /* The previous stack's path must not be reused for a different start. */
-static void starts_are_kept_apart(void **state)
+TEST(starts_are_kept_apart)
 {
 	const struct reel_frame *stack[] = { &frames[1], &frames[0] };
 	struct call_tree tree;
@@ -217,7 +212,7 @@ static void leave(void *context, uint32_t node, size_t depth)
 	walk->left++;
 }
 
-static void walks_deep_stacks(void **state)
+TEST(walks_deep_stacks)
 {
 	size_t n = 200000;
 	const struct reel_frame **stack = calloc(n, sizeof(*stack));
@@ -243,7 +238,7 @@ static void walks_deep_stacks(void **state)
 	free(stack);
 }
 
-static void an_empty_tree_has_nothing_to_walk(void **state)
+TEST(an_empty_tree_has_nothing_to_walk)
 {
 	struct walk walk = { 0 };
 	struct call_tree tree;
@@ -256,7 +251,7 @@ static void an_empty_tree_has_nothing_to_walk(void **state)
 }
 
 /* As in a busy program: 400 frames; only the last few differ from sample to sample. */
-static void adding_is_fast(void **state)
+TEST(adding_is_fast)
 {
 	enum { N = 400, ROUNDS = 20000 };
 	const struct reel_frame *stack[N];
@@ -282,16 +277,4 @@ static void adding_is_fast(void **state)
 	call_tree_free(&tree);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(agrees_with_model),
-		cmocka_unit_test(mapping_agrees_with_mapped_stacks),
-		cmocka_unit_test(starts_are_kept_apart),
-		cmocka_unit_test(walks_deep_stacks),
-		cmocka_unit_test(an_empty_tree_has_nothing_to_walk),
-		cmocka_unit_test(adding_is_fast),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frame-pointer walks, compared with whole stacks: literal chains, leaf first. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/report/frame_compare.h"
+#include "tests/support/test.h"
 
 #define LIST(...)                                                                                  \
 	(const uint64_t[]){ __VA_ARGS__ },                                                         \
@@ -48,7 +43,7 @@ static void check_at(const char *file, int line, const uint64_t *stack, size_t n
 
 #define check(...) check_at(__FILE__, __LINE__, __VA_ARGS__)
 
-static void test_same(void **state)
+TEST(test_same)
 {
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 3, 4), false, "=");
 	check(LIST(1), LIST(1), false, "=");
@@ -56,7 +51,7 @@ static void test_same(void **state)
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 3, 4), true, "=");
 }
 
-static void test_leaf(void **state)
+TEST(test_leaf)
 {
 	/*
 	 * The leaf has not stored its frame record yet: rbp is still its caller's, whose caller
@@ -69,20 +64,20 @@ static void test_leaf(void **state)
 	check(LIST(1, 2), LIST(1), false, "0 1 0.");
 }
 
-static void test_middle(void **state)
+TEST(test_middle)
 {
 	check(LIST(1, 2, 3, 4, 5), LIST(1, 2, 4, 5), false, "1 1 0");
 	check(LIST(1, 2, 3, 4, 5, 6, 7), LIST(1, 3, 4, 7), false, "0 1 0, 3 2 0");
 }
 
-static void test_end(void **state)
+TEST(test_end)
 {
 	check(LIST(1, 2, 3, 4), LIST(1, 2), false, "1 2 0.");
 	check(LIST(1, 2, 3, 4), LIST(1), false, "0 3 0.");
 	check(LIST(1, 2, 3, 4, 5), LIST(1, 3), false, "0 1 0, 2 2 0.");
 }
 
-static void test_limit(void **state)
+TEST(test_limit)
 {
 	check(LIST(1, 2, 3, 4), LIST(1, 2), true, "=~");
 	check(LIST(1, 2, 3, 4, 5), LIST(1, 3), true, "0 1 0~");
@@ -93,7 +88,7 @@ static void test_limit(void **state)
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 3, 2, 3, 2), true, "2 1 3.");
 }
 
-static void test_wrong(void **state)
+TEST(test_wrong)
 {
 	check(LIST(1, 2, 3, 4), LIST(1, 2, 90), false, "1 2 1.");
 	check(LIST(1, 2, 3, 4), LIST(1, 90, 91), false, "0 3 2.");
@@ -112,7 +107,7 @@ static void test_wrong(void **state)
 }
 
 /* Any of a recursion's addresses could be the missing one: choose the leaf's caller. */
-static void test_recursion(void **state)
+TEST(test_recursion)
 {
 	check(LIST(1, 2, 2, 2, 2, 3, 4), LIST(1, 2, 2, 2, 3, 4), false, "0 1 0");
 	/* The same, with a program entry that has no frame pointer. */
@@ -128,7 +123,7 @@ static void test_recursion(void **state)
 }
 
 /* For every chain that omits frames, the result must be the number of omitted frames. */
-static void test_random(void **state)
+TEST(test_random)
 {
 	uint64_t random = 88172645463325252;
 
@@ -161,14 +156,4 @@ static void test_random(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same),	  cmocka_unit_test(test_leaf),
-		cmocka_unit_test(test_middle),	  cmocka_unit_test(test_end),
-		cmocka_unit_test(test_limit),	  cmocka_unit_test(test_wrong),
-		cmocka_unit_test(test_recursion), cmocka_unit_test(test_random),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

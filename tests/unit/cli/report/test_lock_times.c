@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits for a lock, divided between the samples of its holder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/report/lock_times.h"
+#include "tests/support/test.h"
 
 #define MS UINT64_C(1000000)
 
@@ -58,7 +53,7 @@ static void check(const struct lock_sample *given, size_t n, uint64_t from, uint
 	assert_int_equal(parts.sum, (to - from) * MS);
 }
 
-static void test_overlaps(void **state)
+TEST(test_overlaps)
 {
 	const struct lock_sample samples[] = {
 		SAMPLE(1000, 1010, 1),
@@ -66,7 +61,6 @@ static void test_overlaps(void **state)
 		SAMPLE(1020, 1040, 3),
 	};
 
-	(void)state;
 	check(samples, 3, 1000, 1040, "1:10 2:10 3:20");
 	check(samples, 3, 1005, 1015, "1:5 2:5");
 	check(samples, 3, 1022, 1025, "3:3");
@@ -74,7 +68,7 @@ static void test_overlaps(void **state)
 }
 
 /* A sample's weight is that of a whole look, though the thread ran for some of that time. */
-static void test_inaccurate_weights(void **state)
+TEST(test_inaccurate_weights)
 {
 	const struct lock_sample samples[] = {
 		SAMPLE(1000, 1001, 1),
@@ -82,11 +76,10 @@ static void test_inaccurate_weights(void **state)
 		SAMPLE(995, 1010, 3),
 	};
 
-	(void)state;
 	check(samples, 3, 1000, 1010, "1:1 2:1 3:8");
 }
 
-static void test_gaps(void **state)
+TEST(test_gaps)
 {
 	const struct lock_sample samples[] = {
 		SAMPLE(1000, 1010, 1),
@@ -94,7 +87,6 @@ static void test_gaps(void **state)
 		SAMPLE(1500, 1510, 3),
 	};
 
-	(void)state;
 	/* The nearer half each. */
 	check(samples, 3, 1010, 1050, "1:20 2:20");
 	check(samples, 3, 1010, 1020, "1:10");
@@ -107,14 +99,13 @@ static void test_gaps(void **state)
 	check(samples, 3, 1505, 1700, "3:5 3:100 -:90");
 }
 
-static void test_unknown_holder(void **state)
+TEST(test_unknown_holder)
 {
-	(void)state;
 	check(NULL, 0, 1000, 1010, "-:10");
 }
 
 /* Times of a file may be anything. */
-static void test_extremes(void **state)
+TEST(test_extremes)
 {
 	struct lock_sample samples[] = {
 		{ 0, UINT64_MAX, 1, 1, LOCK_NO_PAIR },
@@ -125,19 +116,9 @@ static void test_extremes(void **state)
 	const struct lock_sample wait = { 0, UINT64_MAX, 3, 0, 0 };
 	struct parts parts = { 0 };
 
-	(void)state;
 	lock_times_sort(samples, 4);
 	lock_times_attribute(samples, 4, &wait, 1, note, &parts);
 	assert_int_equal(parts.sum, UINT64_MAX);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlaps), cmocka_unit_test(test_inaccurate_weights),
-		cmocka_unit_test(test_gaps),	 cmocka_unit_test(test_unknown_holder),
-		cmocka_unit_test(test_extremes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

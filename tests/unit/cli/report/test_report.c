@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles of hand-made traces, and what `stackreel report` prints for them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
@@ -16,6 +10,7 @@
 #include "cli/report/report_histogram.h"
 #include "cli/report/report_table.h"
 #include "cli/report/report_tree.h"
+#include "tests/support/test.h"
 
 #define FRAME(id, name, path, at)                                                                  \
 	{                                                                                          \
@@ -121,7 +116,7 @@ static void print_residency(struct output *output)
 	report_residency_print(&profiles.items[0], PERCENT / 2, output);
 }
 
-static void recursion_counts_once(void **state)
+TEST_WITH(recursion_counts_once, set_up, tear_down)
 {
 	profiles_init(&profiles, &(struct by){ 0 }, false);
 	add_example();
@@ -145,7 +140,7 @@ static void print_sorted(struct output *output)
 				   60 * PERCENT, output);
 }
 
-static void any_column_sorts(void **state)
+TEST_WITH(any_column_sorts, set_up, tear_down)
 {
 	static const char *const order[] = { "foo",    "_start", "main",   /* self */
 					     "_start", "main",	 "foo",	   /* total */
@@ -175,7 +170,7 @@ static void any_column_sorts(void **state)
 	assert_int_equal(i, sizeof(order) / sizeof(*order));
 }
 
-static void a_tree_shows_branches(void **state)
+TEST_WITH(a_tree_shows_branches, set_up, tear_down)
 {
 	profiles_init(&profiles, &(struct by){ 0 }, true);
 	add_example();
@@ -232,7 +227,7 @@ static void expect_callers(const char *of, const char *expected)
 	printed = NULL;
 }
 
-static void callers_stand_below(void **state)
+TEST_WITH(callers_stand_below, set_up, tear_down)
 {
 	profiles_init(&profiles, &(struct by){ 0 }, true);
 	add_example();
@@ -274,7 +269,7 @@ static void must_parse(const char *text, struct by *ret)
 	assert_null(by_parse(text, ret));
 }
 
-static void callers_are_split_up(void **state)
+TEST_WITH(callers_are_split_up, set_up, tear_down)
 {
 	struct by by;
 
@@ -291,7 +286,7 @@ static void callers_are_split_up(void **state)
 			      "                     _start\n");
 }
 
-static void residency_shows_each_stack(void **state)
+TEST_WITH(residency_shows_each_stack, set_up, tear_down)
 {
 	profiles_init(&profiles, &(struct by){ 0 }, true);
 	add_example();
@@ -303,7 +298,7 @@ static void residency_shows_each_stack(void **state)
 				     "10% _start();main();ksys_read() [k]\n");
 }
 
-static void a_cut_trace_has_a_root_of_its_own(void **state)
+TEST_WITH(a_cut_trace_has_a_root_of_its_own, set_up, tear_down)
 {
 	struct reel_trace cut = { .weight = 30000000, .stop = REEL_STOP_STACK_CUT };
 	char expected[200];
@@ -320,7 +315,7 @@ static void a_cut_trace_has_a_root_of_its_own(void **state)
 }
 
 /* They have no user stack that could have been cut. */
-static void kernel_threads_are_whole(void **state)
+TEST_WITH(kernel_threads_are_whole, set_up, tear_down)
 {
 	struct reel_trace trace = {
 		.weight = 1,
@@ -339,7 +334,7 @@ static void kernel_threads_are_whole(void **state)
 }
 
 /* A thread in exit only has registers left. */
-static void a_thread_past_its_end_is_not_whole(void **state)
+TEST_WITH(a_thread_past_its_end_is_not_whole, set_up, tear_down)
 {
 	struct reel_trace trace = {
 		.weight = 1,
@@ -354,7 +349,7 @@ static void a_thread_past_its_end_is_not_whole(void **state)
 	assert_string_equal(printed, "100% [incomplete: no user stack];foo()\n");
 }
 
-static void names_are_defused(void **state)
+TEST_WITH(names_are_defused, set_up, tear_down)
 {
 	profiles_init(&profiles, &(struct by){ 0 }, false);
 	ADD(1, &hostile, &start);
@@ -371,7 +366,7 @@ static void print_short(struct output *output)
 	print_table(output);
 }
 
-static void short_names_stay_distinct(void **state)
+TEST_WITH(short_names_stay_distinct, set_up, tear_down)
 {
 	static const struct reel_frame of_int = FRAME(8, "f(int)", "/bin/prog", 0x60);
 	static const struct reel_frame of_char = FRAME(9, "f(char)", "/bin/prog", 0x70);
@@ -394,7 +389,7 @@ static void short_names_stay_distinct(void **state)
 		"  0.00 %      0 ns  100.00 %   4.00 ms          2  f(…)      libbar.so\n");
 }
 
-static void modules_sum_up(void **state)
+TEST_WITH(modules_sum_up, set_up, tear_down)
 {
 	profiles_init(&profiles, &(struct by){ .symbols = SYMBOLS_BY_MODULE }, false);
 	add_example();
@@ -411,7 +406,7 @@ static void modules_sum_up(void **state)
 				     "10% /bin/prog;[kernel] [k]\n");
 }
 
-static void groups_have_names(void **state)
+TEST_WITH(groups_have_names, set_up, tear_down)
 {
 	static const struct {
 		const char *by;
@@ -487,7 +482,7 @@ static void expect_by(const char *by_keys, void (*print)(struct output *output),
 }
 
 /* Each key has a column, and none loses a sample. */
-static void several_keys_group(void **state)
+TEST_WITH(several_keys_group, set_up, tear_down)
 {
 	expect_by("container", print_table,
 		  "    SELF      time     TOTAL      time    SAMPLES  CONTAINER\n"
@@ -551,7 +546,7 @@ static void init_by(const char *keys)
 	profiles_init(&profiles, &by, false);
 }
 
-static void numbers_have_a_histogram(void **state)
+TEST_WITH(numbers_have_a_histogram, set_up, tear_down)
 {
 	init_by("arg1");
 	add_number(40, REEL_LABEL_SIGNED, 8);
@@ -576,7 +571,7 @@ static void numbers_have_a_histogram(void **state)
 				     " 20.00 %   20.0 ms          1  [no arg1]\n");
 }
 
-static void the_largest_numbers_have_a_range(void **state)
+TEST_WITH(the_largest_numbers_have_a_range, set_up, tear_down)
 {
 	init_by("arg1");
 	add_number(10, REEL_LABEL_UNSIGNED, UINT64_MAX);
@@ -588,7 +583,7 @@ static void the_largest_numbers_have_a_range(void **state)
 }
 
 /* Of a latency with -c 2, a sample stands for two calls. */
-static void latencies_have_a_histogram(void **state)
+TEST_WITH(latencies_have_a_histogram, set_up, tear_down)
 {
 	static const struct reel_event_info latency = {
 		.id = 9, .name = "latency:a:f", .weight_unit = "ns", .period = 2
@@ -612,7 +607,7 @@ static void latencies_have_a_histogram(void **state)
 	assert_false(report_histogram_is_possible(&profiles));
 }
 
-static void addresses_have_no_histogram(void **state)
+TEST_WITH(addresses_have_no_histogram, set_up, tear_down)
 {
 	init_by("lock");
 	add_containers();
@@ -620,7 +615,7 @@ static void addresses_have_no_histogram(void **state)
 	assert_false(report_histogram_is_possible(&profiles));
 }
 
-static void callers_are_split_up_by_several_keys(void **state)
+TEST_WITH(callers_are_split_up_by_several_keys, set_up, tear_down)
 {
 	struct by by;
 
@@ -645,7 +640,7 @@ static void expect_problem(const char *keys, const char *expected)
 	free(problem);
 }
 
-static void wrong_keys_are_refused(void **state)
+TEST_WITH(wrong_keys_are_refused, set_up, tear_down)
 {
 	expect_problem("thread,wr%ng", "invalid key 'wr%ng' (expected function, ");
 	expect_problem("", "invalid key ''");
@@ -656,7 +651,7 @@ static void wrong_keys_are_refused(void **state)
 }
 
 /* A thread's symbol is not the one of a label that is spelled like the thread. */
-static void tasks_are_not_values(void **state)
+TEST_WITH(tasks_are_not_values, set_up, tear_down)
 {
 	struct by by;
 
@@ -672,7 +667,7 @@ static void tasks_are_not_values(void **state)
 }
 
 /* Weights in different units are not added up. */
-static void events_are_kept_apart(void **state)
+TEST_WITH(events_are_kept_apart, set_up, tear_down)
 {
 	profiles_init(&profiles, &(struct by){ 0 }, true);
 	ADD(10, &foo, &start);
@@ -684,7 +679,7 @@ static void events_are_kept_apart(void **state)
 	assert_int_equal(profiles.items[1].tree.nodes[CALL_TREE_ROOT].total.weight, 3);
 }
 
-static void samples_count_where_no_weight_is_known(void **state)
+TEST_WITH(samples_count_where_no_weight_is_known, set_up, tear_down)
 {
 	profiles_init(&profiles, &(struct by){ 0 }, true);
 	for (int i = 0; i < 4; i++)
@@ -695,35 +690,4 @@ static void samples_count_where_no_weight_is_known(void **state)
 	assert_string_equal(printed, "75% _start();foo()\n25% _start();ns::bar(int: char)\n");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(recursion_counts_once),
-		TEST(any_column_sorts),
-		TEST(a_tree_shows_branches),
-		TEST(callers_stand_below),
-		TEST(callers_are_split_up),
-		TEST(residency_shows_each_stack),
-		TEST(a_cut_trace_has_a_root_of_its_own),
-		TEST(kernel_threads_are_whole),
-		TEST(a_thread_past_its_end_is_not_whole),
-		TEST(names_are_defused),
-		TEST(short_names_stay_distinct),
-		TEST(modules_sum_up),
-		TEST(groups_have_names),
-		TEST(several_keys_group),
-		TEST(numbers_have_a_histogram),
-		TEST(latencies_have_a_histogram),
-		TEST(the_largest_numbers_have_a_range),
-		TEST(addresses_have_no_histogram),
-		TEST(callers_are_split_up_by_several_keys),
-		TEST(wrong_keys_are_refused),
-		TEST(tasks_are_not_values),
-		TEST(events_are_kept_apart),
-		TEST(samples_count_where_no_weight_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `stackreel report --compare-fp` of hand-made traces. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/print/text.h"
 #include "cli/report/report_compare.h"
+#include "tests/support/test.h"
 
 #define FRAME(id, name, path)                                                                      \
 	{                                                                                          \
@@ -87,7 +82,7 @@ static char *printed_report(uint64_t limit)
 	return text;
 }
 
-static void every_kind_counts(void **state)
+TEST(every_kind_counts)
 {
 	char *text;
 
@@ -122,7 +117,7 @@ static void every_kind_counts(void **state)
 	compare_report_free(&report);
 }
 
-static void the_rest_is_told(void **state)
+TEST(the_rest_is_told)
 {
 	const uint64_t chain[] = { 10, 20 };
 	char *text;
@@ -148,12 +143,4 @@ static void the_rest_is_told(void **state)
 	compare_report_free(&report);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kind_counts),
-		cmocka_unit_test(the_rest_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -4,10 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -20,10 +17,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cli/session/sandbox.h"
 #include "tests/support/confined.h"
+#include "tests/support/test.h"
 
 static char folder[] = "/var/tmp/stackreel-sandbox-XXXXXX";
 static char inside[64], outside[64], capture[64];
@@ -142,17 +138,17 @@ static void with_host_files(void)
 
 static const char lacks[] = "this kernel has no Landlock or no seccomp filters";
 
-static void only_symfs_is_read(void **state)
+TEST(only_symfs_is_read)
 {
 	in_process(with_symfs_alone, lacks);
 }
 
-static void host_files_are_read(void **state)
+TEST(host_files_are_read)
 {
 	in_process(with_host_files, lacks);
 }
 
-static void standard_input_is_a_strangers(void **state)
+TEST(standard_input_is_a_strangers)
 {
 	struct options options;
 
@@ -204,13 +200,4 @@ static int remove_folder(void **state)
 	return rmdir(symfs) || rmdir(folder);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_symfs_is_read),
-		cmocka_unit_test(host_files_are_read),
-		cmocka_unit_test(standard_input_is_a_strangers),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+RUN_TESTS_WITH(make_folder, remove_folder)

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conditions of --where: which are valid, and when they hold. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/session/where.h"
+#include "tests/support/test.h"
 
 static void assert_invalid(const char *text, const char *part)
 {
@@ -48,7 +43,7 @@ static struct reel_frame_value number(const char *text, uint64_t value, bool is_
 	};
 }
 
-static void conditions_are_parsed(void **state)
+TEST(conditions_are_parsed)
 {
 	struct where_list list = { 0 };
 
@@ -79,7 +74,7 @@ static void conditions_are_parsed(void **state)
 	assert_invalid("f:x < 99999999999999999999", "is not a number");
 }
 
-static void numbers_are_compared(void **state)
+TEST(numbers_are_compared)
 {
 	struct reel_frame_value big = number("18446744073709551615", UINT64_MAX, false);
 	struct reel_frame_value minus = number("-1", UINT64_MAX, true);
@@ -113,7 +108,7 @@ static void numbers_are_compared(void **state)
 	assert_int_equal(check("f:x == 2", known("\"2\"")), WHERE_INCOMPARABLE);
 }
 
-static void texts_are_compared(void **state)
+TEST(texts_are_compared)
 {
 	struct reel_frame_value text = number("0x4020f8 \"a \\\"name\"", 0x4020f8, false);
 
@@ -139,7 +134,7 @@ static void texts_are_compared(void **state)
 	assert_int_equal(check("f:x == hello", known("{a = \"hello\"}")), WHERE_INCOMPARABLE);
 }
 
-static void unknown_values_are_counted(void **state)
+TEST(unknown_values_are_counted)
 {
 	struct reel_frame_value values[] = {
 		number("5", 5, false),
@@ -174,14 +169,4 @@ static void unknown_values_are_counted(void **state)
 	assert_int_equal(check("f:x is known", values[1]), WHERE_NO);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(conditions_are_parsed),
-		cmocka_unit_test(numbers_are_compared),
-		cmocka_unit_test(texts_are_compared),
-		cmocka_unit_test(unknown_values_are_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

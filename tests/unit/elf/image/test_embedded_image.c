@@ -2,14 +2,10 @@
 /* Images of files: a written image can be read back, and an image that violates SPEC.md 5.1 is
  * rejected.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <cmocka.h>
-
 #include "elf/symbol_table.h"
 #include "elf/image/embedded_image.h"
+#include "tests/support/test.h"
 
 #define LIMIT (16u << 20)
 
@@ -49,7 +45,7 @@ static struct reel_buffer make(uint64_t *entry_ret, uint8_t code_ret[32])
 	return image;
 }
 
-static void image_is_read_again(void **state)
+TEST(image_is_read_again)
 {
 	struct reel_elf_file *file, *self;
 	struct reel_symbol_table *table;
@@ -108,7 +104,7 @@ static void use(const struct reel_buffer *image, uint64_t entry)
 }
 
 /* Change each byte, and try each size, of a copy that ends where its memory ends. */
-static void hostile_images_are_harmless(void **state)
+TEST(hostile_images_are_harmless)
 {
 	static const uint8_t values[] = { 0, 1, 0x7f, 0xff };
 	uint8_t code[32];
@@ -146,7 +142,7 @@ static void bad_code(const uint64_t *words, size_t n)
 	reel_error_destroy(error);
 }
 
-static void malformed_code_is_refused(void **state)
+TEST(malformed_code_is_refused)
 {
 	static const uint64_t more_pieces[] = { 2, 16, 8, 0 };
 	static const uint64_t many[] = { UINT64_MAX, 16, 8, 0 };
@@ -165,7 +161,7 @@ static void malformed_code_is_refused(void **state)
 	bad_code(descending, 7);
 }
 
-static void limits_are_kept(void **state)
+TEST(limits_are_kept)
 {
 	struct reel_address_ranges none = { 0 };
 	struct reel_embedded_input input = { .code = &none };
@@ -181,14 +177,4 @@ static void limits_are_kept(void **state)
 	reel_buffer_free(&image);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(image_is_read_again),
-		cmocka_unit_test(hostile_images_are_harmless),
-		cmocka_unit_test(malformed_code_is_refused),
-		cmocka_unit_test(limits_are_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

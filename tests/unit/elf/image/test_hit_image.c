@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images made from the addresses of samples, for this very program. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
-
 #include "elf/symbol_table.h"
 #include "elf/image/hit_image.h"
 #include "cfi/module_cfi.h"
+#include "tests/support/test.h"
 
 #define LIMIT (16u << 20)
 
@@ -123,7 +118,7 @@ static void end(struct made *made)
 	reel_buffer_free(&made->bytes);
 }
 
-static void what_was_hit_is_in_it(void **state)
+TEST(what_was_hit_is_in_it)
 {
 	struct made made = make(&(struct reel_hit_image_options){ .limit = LIMIT });
 	const struct reel_symbol *symbol = reel_symbol_table_find(made.symbols, made.hit);
@@ -148,7 +143,7 @@ static void what_was_hit_is_in_it(void **state)
 	end(&made);
 }
 
-static void what_was_not_hit_is_not(void **state)
+TEST(what_was_not_hit_is_not)
 {
 	struct made made = make(&(struct reel_hit_image_options){ .limit = LIMIT });
 	const struct reel_symbol *symbol = reel_symbol_table_find(made.symbols, made.other);
@@ -163,7 +158,7 @@ static void what_was_not_hit_is_not(void **state)
 	end(&made);
 }
 
-static void everything_is_if_that_is_wanted(void **state)
+TEST(everything_is_if_that_is_wanted)
 {
 	struct made made =
 		make(&(struct reel_hit_image_options){ .limit = LIMIT, .everything = true });
@@ -176,7 +171,7 @@ static void everything_is_if_that_is_wanted(void **state)
 	end(&made);
 }
 
-static void names_can_be_left_out(void **state)
+TEST(names_can_be_left_out)
 {
 	struct made made =
 		make(&(struct reel_hit_image_options){ .limit = LIMIT, .no_symbols = true });
@@ -188,7 +183,7 @@ static void names_can_be_left_out(void **state)
 	end(&made);
 }
 
-static void too_much_is_refused(void **state)
+TEST(too_much_is_refused)
 {
 	const struct reel_hit_image_options options = { .limit = 4096, .everything = true };
 	struct reel_buffer image = { 0 };
@@ -205,7 +200,7 @@ static void too_much_is_refused(void **state)
 }
 
 /* Hits come from an untrusted stack: any address. */
-static void no_code_is_no_harm(void **state)
+TEST(no_code_is_no_harm)
 {
 	const struct reel_hit_image_options options = { .limit = LIMIT };
 	const uint64_t hits[] = { 0, 1, 4096, UINT32_MAX, INT64_MAX, REEL_HIT_IS_PC, UINT64_MAX };
@@ -220,17 +215,8 @@ static void no_code_is_no_harm(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_hit_is_in_it),
-		cmocka_unit_test(what_was_not_hit_is_not),
-		cmocka_unit_test(everything_is_if_that_is_wanted),
-		cmocka_unit_test(names_can_be_left_out),
-		cmocka_unit_test(too_much_is_refused),
-		cmocka_unit_test(no_code_is_no_harm),
-	};
-
 	/* They decide what the images contain. */
 	if (hit_function(1) == other_function(2))
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_tests_run(NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jitdump files in both byte orders, whole and in pieces, valid and invalid. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "format/perf/jitdump.h"
+#include "tests/support/test.h"
 
 enum { LOAD, MOVE, DEBUG, CLOSE, UNWIND };
 
@@ -210,7 +206,7 @@ static void assert_parses(const struct file *file, const char *expected, uint64_
 
 /* ---- tests ------------------------------------------------------------------------------- */
 
-static void test_records(void **state)
+TEST(test_records)
 {
 	static const struct line lines[] = {
 		{ 0x1000, 3, "a.js" },
@@ -243,7 +239,7 @@ static void test_records(void **state)
 	}
 }
 
-static void test_header(void **state)
+TEST(test_header)
 {
 	struct file *file = begin(false);
 	struct reel_jitdump dump;
@@ -280,7 +276,7 @@ static void test_header(void **state)
 	reel_error_destroy(error);
 }
 
-static void test_shifted_lines(void **state)
+TEST(test_shifted_lines)
 {
 	static const struct line v8[] = { { 0x1040, 1, "a" }, { 0x1050, 2, "\xff" } };
 	static const struct line others[] = { { 0x103f, 1, "a" }, { 0x1050, 2, "b" } };
@@ -299,7 +295,7 @@ static void test_shifted_lines(void **state)
 		      0);
 }
 
-static void test_bad_records(void **state)
+TEST(test_bad_records)
 {
 	static const struct line lines[] = { { 0x1000, 1, "a" }, { 0x1001, 2, "b" } };
 	struct file *file = begin(false);
@@ -335,7 +331,7 @@ static void test_bad_records(void **state)
 		      9);
 }
 
-static void test_broken(void **state)
+TEST(test_broken)
 {
 	struct file *file = begin(false);
 	struct reel_jitdump dump;
@@ -354,7 +350,7 @@ static void test_broken(void **state)
 }
 
 /* A record that exceeds the limit is skipped, and the following one is found. */
-static void test_long_records(void **state)
+TEST(test_long_records)
 {
 	struct file *file = begin(false);
 
@@ -372,7 +368,7 @@ static void test_long_records(void **state)
 }
 
 /* Endless records before a function: they are dropped together, not one by one. */
-static void test_many_before(void **state)
+TEST(test_many_before)
 {
 	struct file *file = begin(false);
 
@@ -389,14 +385,4 @@ static void test_many_before(void **state)
 	assert_true(dump.n_bad >= 2);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_records),	      cmocka_unit_test(test_header),
-		cmocka_unit_test(test_shifted_lines), cmocka_unit_test(test_bad_records),
-		cmocka_unit_test(test_broken),	      cmocka_unit_test(test_long_records),
-		cmocka_unit_test(test_many_before),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's list of symbols, and its changes as modules are loaded and removed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "format/perf/kallsyms.h"
 #include "replay/names/kernel_code.h"
+#include "tests/support/test.h"
 
 #define CORE                                                                                       \
 	"ffffffff81000000 T _text\n"                                                               \
@@ -62,7 +58,7 @@ static void assert_visits(struct reel_kallsyms *symbols, uint64_t address, const
 
 #define KERNEL REEL_KALLSYMS_KERNEL
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
 	struct reel_kallsyms *symbols = load(CORE "ffffffffc0000000 t probe\t[nic]\n"
 						  "ffffffffc0000000 t $x\t[nic]\n"
@@ -91,7 +87,7 @@ static void test_addresses(void **state)
 	reel_kallsyms_destroy(symbols);
 }
 
-static void test_all(void **state)
+TEST(test_all)
 {
 	struct reel_kallsyms *symbols = load(CORE);
 	struct visits visits = { "" };
@@ -119,7 +115,7 @@ static void insert(struct reel_kallsyms *symbols, uint64_t address, uint64_t siz
 	assert_null(reel_kallsyms_insert(symbols, &symbol));
 }
 
-static void test_told(void **state)
+TEST(test_told)
 {
 	struct reel_kallsyms *symbols = load(CORE "ffffffffc0000000 t prog_old\t[bpf]\n"
 						  "ffffffffc0000080 t prog_next\t[bpf]\n"
@@ -183,7 +179,7 @@ static struct reel_kallsyms *inherit(const char *text, struct reel_kallsyms *old
 	return symbols;
 }
 
-static void test_changes(void **state)
+TEST(test_changes)
 {
 	struct reel_kallsyms *symbols = load(CORE "ffffffffc0000000 t probe\t[nic]\n"
 						  "ffffffffc0000040 t poll\t[nic]\n"
@@ -246,7 +242,7 @@ static const char *at(const struct reel_kernel_symbol_map *symbols, uint64_t add
 	return symbol ? symbol->name : "none";
 }
 
-static void test_times(void **state)
+TEST(test_times)
 {
 	struct reel_kernel_symbol_map *symbols;
 	size_t n;
@@ -284,13 +280,4 @@ static void test_times(void **state)
 	reel_kernel_symbol_map_destroy(symbols);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_addresses), cmocka_unit_test(test_all),
-		cmocka_unit_test(test_told),	  cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_times),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

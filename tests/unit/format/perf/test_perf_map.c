@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of perf maps, as JITs write them and invalid ones, whole and in pieces. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "format/perf/perf_map.h"
+#include "tests/support/test.h"
 
 /* "name address+size; " each, numbers in hexadecimal. */
 struct lines {
@@ -60,7 +56,7 @@ static void assert_parses(const char *text, const char *expected, uint64_t n_bad
 	}
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
 	/* node, OpenJDK, CPython, LuaJIT, Erlang */
 	assert_parses("7f1fa0004b40 1c LazyCompile:*run /srv/app.js:10:13\n"
@@ -77,7 +73,7 @@ static void test_lines(void **state)
 	assert_parses("1 2  x\n", " x 1+2; ", 0);
 }
 
-static void test_bad_lines(void **state)
+TEST(test_bad_lines)
 {
 	static const char *const bad[] = {
 		"\n",
@@ -107,7 +103,7 @@ static void test_bad_lines(void **state)
 	}
 }
 
-static void test_nul(void **state)
+TEST(test_nul)
 {
 	static const char text[] = "1 2 a\0b\n3 4 c\n";
 	struct lines lines;
@@ -117,7 +113,7 @@ static void test_nul(void **state)
 	assert_string_equal(lines.text, "c 3+4; ");
 }
 
-static void test_unfinished(void **state)
+TEST(test_unfinished)
 {
 	struct lines lines;
 	size_t left;
@@ -128,7 +124,7 @@ static void test_unfinished(void **state)
 }
 
 /* However long: it counts once, and takes no more room than one. */
-static void test_long_line(void **state)
+TEST(test_long_line)
 {
 	const size_t size = 5 * REEL_PERF_MAP_LINE_MAX;
 	char *text = malloc(size + 16);
@@ -151,13 +147,4 @@ static void test_long_line(void **state)
 	free(text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),	  cmocka_unit_test(test_bad_lines),
-		cmocka_unit_test(test_nul),	  cmocka_unit_test(test_unfinished),
-		cmocka_unit_test(test_long_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

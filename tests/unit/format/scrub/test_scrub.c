@@ -2,19 +2,14 @@
 /* format/scrub/ compared with a model that checks one word after another, as in SPEC.md 8.1. */
 #include <elf.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/bytes.h"
 #include "base/dwarf_cursor.h"
 #include "format/scrub/scrub.h"
+#include "tests/support/test.h"
 
 #define SPACES 70 /* more lists than the scrubber keeps */
 #define PAGE   0x1000u
@@ -432,7 +427,7 @@ static void check_world(struct world *world, const struct kind *kind)
 	reel_timeline_destroy(world->timeline);
 }
 
-static void random_samples(void **state)
+TEST(random_samples)
 {
 	static const struct kind kinds[] = {
 		{ 8, false, 0, 0, 0, false },
@@ -488,7 +483,7 @@ static void reel_scrub_words(uint64_t code, uint64_t code_size, const uint64_t *
 	reel_timeline_destroy(timeline);
 }
 
-static void what_stays(void **state)
+TEST(what_stays)
 {
 	const uint64_t words[] = {
 		STACK,	   STACK + 8 * 12,     CODE,	   CODE + 0x2000, /* the last two: ends,
@@ -507,7 +502,7 @@ static void what_stays(void **state)
  * The words that bn_mul_mont's CFA needs: [rsp + 8 + 8 r9] is the old rsp, and the return address
  * is there.
  */
-static void counts_in_registers(void **state)
+TEST(counts_in_registers)
 {
 #define BEHIND(word) (STACK + 8 * (uint64_t)(word))
 	static const struct {
@@ -611,7 +606,7 @@ static void counts_in_registers(void **state)
  * The same number after a signal has interrupted bn_mul_mont: r9, rsp, rip and the segment
  * registers as the kernel saves them (struct sigcontext_64).  Word 50 is the r9 of all cases.
  */
-static void counts_in_signal_frames(void **state)
+TEST(counts_in_signal_frames)
 {
 	static const struct {
 		uint64_t count, sp, pc, segments;
@@ -683,7 +678,7 @@ static void counts_in_signal_frames(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-static void code_at_the_end(void **state)
+TEST(code_at_the_end)
 {
 	const uint64_t words[] = { 0xfffffffffffff000, UINT64_MAX, 0xffffffffffffefff, 0 };
 	uint64_t scrubbed[4];
@@ -699,7 +694,7 @@ static void code_at_the_end(void **state)
 /*
  * The kernel's frame-pointer register holds anything if the kernel is built without frame pointers.
  */
-static void kernel_frames(void **state)
+TEST(kernel_frames)
 {
 	const uint64_t sp = 0xffffc90000003e00;
 	const uint64_t fps[] = { sp, sp + 0xfff8, sp + 0x10000, sp - 8, 0x6b6579, 0 };
@@ -728,7 +723,7 @@ static void kernel_frames(void **state)
 }
 
 /* Signal trampolines on the stack, only on s390x: the word keeps only its code. */
-static void code_on_the_stack(void **state)
+TEST(code_on_the_stack)
 {
 	const uint8_t before[] = { 0x0a, 0xad, 1, 2, 3, 4,    5,    6, 0x0a, 0xae, 0, 0,
 				   0,	 0,    0, 0, 9, 0x0a, 0xad, 0, 0,    0,	   0, 0 };
@@ -752,7 +747,7 @@ static void code_on_the_stack(void **state)
 
 /* ---- spaces that have ended -------------------------------------------------------- */
 
-static void ended_spaces(void **state)
+TEST(ended_spaces)
 {
 	struct reel_record space = { .id = REEL_RECORD_SPACE };
 	struct reel_record end = { .id = REEL_RECORD_SPACE_EXIT };
@@ -787,14 +782,4 @@ static void ended_spaces(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_samples),      cmocka_unit_test(what_stays),
-		cmocka_unit_test(code_at_the_end),     cmocka_unit_test(kernel_frames),
-		cmocka_unit_test(code_on_the_stack),   cmocka_unit_test(ended_spaces),
-		cmocka_unit_test(counts_in_registers), cmocka_unit_test(counts_in_signal_frames),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

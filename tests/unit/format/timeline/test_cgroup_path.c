@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Paths as systemd and container engines make them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "format/timeline/cgroup_path.h"
+#include "tests/support/test.h"
 
 #define ID    "3f4e5d6c7b8a99887766554433221100ffeeddccbbaa00112233445566778899"
 #define ID2   "00112233445566778899aabbccddeeff3f4e5d6c7b8a9988776655443322110f"
@@ -117,9 +112,8 @@ static const struct {
 	{ "//a.slice///b.service/", "", "", "b.service" },
 };
 
-static void paths_tell(void **state)
+TEST(paths_tell)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		/* Without bytes after it. */
 		char *path = strdup(cases[i].path);
@@ -135,12 +129,11 @@ static void paths_tell(void **state)
 	}
 }
 
-static void long_names_are_ignored(void **state)
+TEST(long_names_are_ignored)
 {
 	char path[2 * REEL_CGROUP_NAME + 20];
 	struct reel_cgroup_path found;
 
-	(void)state;
 	for (size_t size = REEL_CGROUP_NAME - 2; size <= REEL_CGROUP_NAME + 1; size++) {
 		snprintf(path, sizeof(path), "/a.slice/%0*d.service/lxc/%0*d",
 			 (int)(size - strlen(".service")), 0, (int)size, 0);
@@ -151,12 +144,4 @@ static void long_names_are_ignored(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(paths_tell),
-		cmocka_unit_test(long_names_are_ignored),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -3,17 +3,12 @@
  * jit.c: the names of an address over time, as given by JITs, and which of them forks
  * inherit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/timeline_records.h"
 
 static struct reel_record symbol_record(uint64_t time, uint64_t space, uint64_t address,
@@ -79,7 +74,7 @@ static const char *name_at(const struct reel_timeline *timeline, uint64_t space,
 #define assert_name(timeline, space, time, address, name)                                          \
 	assert_string_equal(name_at(timeline, space, time, address), name)
 
-static void test_the_latest_counts(void **state)
+TEST(test_the_latest_counts)
 {
 	struct reel_timeline *timeline = create(true);
 	struct reel_space_view view;
@@ -112,7 +107,7 @@ static void test_the_latest_counts(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-static void test_names_go_with_forks_and_unmaps(void **state)
+TEST(test_names_go_with_forks_and_unmaps)
 {
 	struct reel_timeline *timeline = create(true);
 
@@ -159,7 +154,7 @@ static void assert_line(const struct reel_timeline *timeline, uint64_t time, uin
 	assert_string_equal(found.file, file);
 }
 
-static void test_lines_are_of_their_function(void **state)
+TEST(test_lines_are_of_their_function)
 {
 	struct reel_timeline *timeline = create(true);
 
@@ -283,7 +278,7 @@ static void check_all(const struct reel_timeline *timeline, const struct reel_re
 	}
 }
 
-static void test_against_model(void **state)
+TEST(test_against_model)
 {
 	for (unsigned round = 0; round < 2000; round++) {
 		struct reel_timeline *timeline = create(true);
@@ -316,7 +311,7 @@ static double now(void)
 #define MANY 100000
 
 /* Nested ranges, each with its own time; and many forks of forks. */
-static void test_many_are_fast(void **state)
+TEST(test_many_are_fast)
 {
 	struct reel_timeline *timeline = create(true);
 	double begin = now();
@@ -335,15 +330,4 @@ static void test_many_are_fast(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_latest_counts),
-		cmocka_unit_test(test_names_go_with_forks_and_unmaps),
-		cmocka_unit_test(test_lines_are_of_their_function),
-		cmocka_unit_test(test_against_model),
-		cmocka_unit_test(test_many_are_fast),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

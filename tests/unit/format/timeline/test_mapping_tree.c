@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Persistent mapping trees, compared with a model: an array with an entry for each address. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "format/timeline/mapping_tree.h"
+#include "tests/support/test.h"
 
 #define UNIVERSE 300
 #define TREES	 12
@@ -205,22 +200,22 @@ static void random_changes(uint64_t base)
 	free(models);
 }
 
-static void agrees_with_model(void **state)
+TEST(agrees_with_model)
 {
 	random_changes(0x1000);
 }
 
-static void agrees_at_zero(void **state)
+TEST(agrees_at_zero)
 {
 	random_changes(0);
 }
 
-static void agrees_at_the_end_of_addresses(void **state)
+TEST(agrees_at_the_end_of_addresses)
 {
 	random_changes(-(uint64_t)UNIVERSE);
 }
 
-static void everything_is_one_mapping(void **state)
+TEST(everything_is_one_mapping)
 {
 	struct reel_mapping_pool pool = { 0 };
 	struct reel_mapping_node *root = NULL;
@@ -242,7 +237,7 @@ static void everything_is_one_mapping(void **state)
 }
 
 /* A tree with a single owner is changed in place. */
-static void takes_no_memory_in_the_long_run(void **state)
+TEST(takes_no_memory_in_the_long_run)
 {
 	struct reel_mapping_pool pool = { 0 };
 	struct reel_mapping_node *root = NULL;
@@ -265,7 +260,7 @@ static void takes_no_memory_in_the_long_run(void **state)
 	reel_mapping_pool_free(&pool);
 }
 
-static void many_mappings_are_fast(void **state)
+TEST(many_mappings_are_fast)
 {
 	struct reel_mapping_pool pool = { 0 };
 	struct reel_mapping_node *root = NULL;
@@ -292,16 +287,4 @@ static void many_mappings_are_fast(void **state)
 	reel_mapping_pool_free(&pool);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(agrees_with_model),
-		cmocka_unit_test(agrees_at_zero),
-		cmocka_unit_test(agrees_at_the_end_of_addresses),
-		cmocka_unit_test(everything_is_one_mapping),
-		cmocka_unit_test(takes_no_memory_in_the_long_run),
-		cmocka_unit_test(many_mappings_are_fast),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which mappings share a module: a copied build-id must not name another module's frames. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "include/stackreel.h"
 #include "format/timeline/module_set.h"
+#include "tests/support/test.h"
 
 static struct reel_module_set *set;
 
@@ -51,7 +46,7 @@ static int teardown(void **state)
 }
 
 /* A memfd whose build-id is known is a file, however it is reported: one module. */
-static void test_memory_with_build_id(void **state)
+TEST_WITH(test_memory_with_build_id, setup, teardown)
 {
 	struct reel_record_module identity = module_of("/memfd:jit (deleted)", "0123", 7, 0);
 	struct reel_known_module *file, *memory, *plain;
@@ -74,7 +69,7 @@ static void test_memory_with_build_id(void **state)
 }
 
 /* A copy that an attacker maps first: other code, other names, the same build-id. */
-static void test_copied_build_id(void **state)
+TEST_WITH(test_copied_build_id, setup, teardown)
 {
 	const struct reel_known_module *copy = add("/home/mallory/libvictim.so", "0123", 0, 0);
 	const struct reel_known_module *victim = add("/usr/lib/libvictim.so", "0123", 0, 0);
@@ -88,7 +83,7 @@ static void test_copied_build_id(void **state)
 }
 
 /* An event has the build-id, /proc the inode: they belong to one module. */
-static void test_unknown_file(void **state)
+TEST_WITH(test_unknown_file, setup, teardown)
 {
 	struct reel_known_module *module = add("/lib/a.so", "0123", 0, 0);
 	struct reel_known_module *other;
@@ -106,7 +101,7 @@ static void test_unknown_file(void **state)
 }
 
 /* With keep_apart, a build-id alone does not identify a file with another file. */
-static void test_unknown_file_apart(void **state)
+TEST_WITH(test_unknown_file_apart, setup, teardown)
 {
 	const struct reel_known_module *known, *unknown;
 
@@ -120,7 +115,7 @@ static void test_unknown_file_apart(void **state)
 	assert_int_equal(unknown->record.inode, 0);
 }
 
-static void test_upgrade_in_place(void **state)
+TEST_WITH(test_upgrade_in_place, setup, teardown)
 {
 	const struct reel_known_module *old = add("/usr/bin/server", "0123", 0, 0);
 	const struct reel_known_module *bare = add("/usr/bin/bare", "", 20, 1);
@@ -146,7 +141,7 @@ static void count(void *context, struct reel_known_module *module)
 		reel_module_set_remove(set, module);
 }
 
-static void test_removal(void **state)
+TEST_WITH(test_removal, setup, teardown)
 {
 	char path[32];
 	uint64_t last = 0;
@@ -172,7 +167,7 @@ static void test_removal(void **state)
 }
 
 /* Files without a build-id: one that was overwritten in place is a different one. */
-static void a_digest_tells_files_apart(void **state)
+TEST(a_digest_tells_files_apart)
 {
 	struct reel_record_module identity = module_of("/bin/go", "", 7, 1);
 	struct reel_module_set *set;
@@ -195,17 +190,4 @@ static void a_digest_tells_files_apart(void **state)
 	reel_module_set_destroy(set);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_memory_with_build_id, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_copied_build_id, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unknown_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unknown_file_apart, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_upgrade_in_place, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_removal, setup, teardown),
-		cmocka_unit_test(a_digest_tells_files_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The timeline compared with a model that applies all records up to a time, one after the other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "tests/support/test.h"
 #include "tests/support/timeline_records.h"
 
 #define PAGES	40
@@ -228,7 +223,7 @@ static void check_present(const struct reel_timeline *timeline, const struct mod
 				 model->threads[id].defined);
 }
 
-static void any_order_agrees_with_model(void **state)
+TEST(any_order_agrees_with_model)
 {
 	struct reel_record records[RECORDS];
 	struct model *model = calloc(1, sizeof(*model));
@@ -255,7 +250,7 @@ static void any_order_agrees_with_model(void **state)
 /*
  * Without a past, each record takes effect at once; an exec drops the space that the thread leaves.
  */
-static void present_agrees_with_model(void **state)
+TEST(present_agrees_with_model)
 {
 	struct model *model = calloc(1, sizeof(*model));
 
@@ -292,7 +287,7 @@ static uint64_t module_at(const struct reel_timeline *timeline, uint64_t space, 
 	return reel_timeline_find(timeline, space, time, address, &mapping) ? mapping.module : 0;
 }
 
-static void fork_shares_then_parts(void **state)
+TEST(fork_shares_then_parts)
 {
 	struct reel_timeline *timeline = create(true);
 
@@ -315,7 +310,7 @@ static void fork_shares_then_parts(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-static void generations_tell_states_apart(void **state)
+TEST(generations_tell_states_apart)
 {
 	struct reel_timeline *timeline = create(true);
 	struct reel_space_view a, b, c, child;
@@ -348,7 +343,7 @@ static struct reel_record data_record(uint64_t time, uint64_t address, uint64_t 
 	return record;
 }
 
-static void generations_are_of_code(void **state)
+TEST(generations_are_of_code)
 {
 	enum { ANONYMOUS = 7, FILE_MODULE = 8 };
 	/* The time of each record, and whether the code differs afterwards. */
@@ -389,7 +384,7 @@ static void generations_are_of_code(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-static void exec_leaves_the_mappings_behind(void **state)
+TEST(exec_leaves_the_mappings_behind)
 {
 	struct reel_timeline *timeline = create(true);
 
@@ -415,7 +410,7 @@ static void exec_leaves_the_mappings_behind(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-static void a_part_keeps_its_file_offset(void **state)
+TEST(a_part_keeps_its_file_offset)
 {
 	struct reel_timeline *timeline = create(true);
 	struct reel_mapping mapping;
@@ -433,7 +428,7 @@ static void a_part_keeps_its_file_offset(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-static void first_definitions_win(void **state)
+TEST(first_definitions_win)
 {
 	struct reel_timeline *timeline = create(true);
 	struct reel_record again = space_record(5, 1, REEL_ORIGIN_FORK, 9);
@@ -488,13 +483,12 @@ static const char *cgroup_at(const struct reel_timeline *timeline, uint64_t spac
 	return cgroup ? cgroup->path : "unknown";
 }
 
-static void cgroups_hold_until_the_next(void **state)
+TEST(cgroups_hold_until_the_next)
 {
 	static const char *const expected[] = { "unknown",  "unknown", "/a",	  "/a", "/b.scope",
 						"/b.scope", "unknown", "unknown", "/a" };
 	struct reel_timeline *timeline = create(true);
 
-	(void)state;
 	/* In any order, before the space too; of two with a time the last. */
 	add(timeline, space_cgroup_record(8, 1, 1));
 	add(timeline, space_cgroup_record(4, 1, 1));
@@ -519,13 +513,12 @@ static void cgroups_hold_until_the_next(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-static void the_first_names_count(void **state)
+TEST(the_first_names_count)
 {
 	struct reel_timeline *timeline = create(true);
 	struct reel_record record = cgroup_record(1, "/lxc.payload.web");
 	const struct reel_cgroup *cgroup;
 
-	(void)state;
 	add(timeline, space_record(1, 1, REEL_ORIGIN_FOUND, 0));
 	add(timeline, space_record(1, 2, REEL_ORIGIN_FOUND, 0));
 	add(timeline, space_cgroup_record(1, 1, 1));
@@ -555,7 +548,7 @@ static void the_first_names_count(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-static void modules_ascend(void **state)
+TEST(modules_ascend)
 {
 	for (int keep_past = 0; keep_past < 2; keep_past++) {
 		struct reel_timeline *timeline = create(keep_past);
@@ -583,7 +576,7 @@ static void assert_refused(struct reel_timeline *timeline, struct reel_record re
 	reel_error_destroy(error);
 }
 
-static void values_out_of_range_are_refused(void **state)
+TEST(values_out_of_range_are_refused)
 {
 	struct reel_timeline *timeline = create(true);
 
@@ -604,7 +597,7 @@ static void values_out_of_range_are_refused(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-static void unknown_ids_are_tolerated(void **state)
+TEST(unknown_ids_are_tolerated)
 {
 	struct reel_timeline *timeline = create(true);
 
@@ -649,7 +642,7 @@ static struct reel_record unmap_how(uint64_t time, uint64_t space, uint64_t addr
 	return record;
 }
 
-static void code_holds_until_other_comes(void **state)
+TEST(code_holds_until_other_comes)
 {
 	struct reel_timeline *timeline = create(true);
 
@@ -695,7 +688,7 @@ static bool is_sure(const struct reel_timeline *timeline, uint64_t time)
 	return view.code == view.next_code;
 }
 
-static void code_is_unsure_between_readings(void **state)
+TEST(code_is_unsure_between_readings)
 {
 	struct reel_timeline *timeline = create(true);
 	struct reel_record end = { .id = REEL_RECORD_CODE_END, .code_end = { 40, 1, 0x1001, 2 } };
@@ -738,7 +731,7 @@ static void code_is_unsure_between_readings(void **state)
 
 /* A JIT extends its memory, or protects it again: the tracker sees a mapping that replaces the old
  * one. */
-static void code_stays_with_its_memory(void **state)
+TEST(code_stays_with_its_memory)
 {
 	struct reel_timeline *timeline = create(true);
 
@@ -765,7 +758,7 @@ static void code_stays_with_its_memory(void **state)
 	reel_timeline_destroy(timeline);
 }
 
-static void code_goes_with_forks_not_with_execs(void **state)
+TEST(code_goes_with_forks_not_with_execs)
 {
 	struct reel_timeline *timeline = create(true);
 
@@ -800,7 +793,7 @@ static double now(void)
 }
 
 /* A shell script's life: one process after the other, each with 50 mappings, with hostile ids. */
-static void many_spaces_are_fast(void **state)
+TEST(many_spaces_are_fast)
 {
 	for (int keep_past = 0; keep_past < 2; keep_past++) {
 		struct reel_timeline *timeline = create(keep_past);
@@ -830,28 +823,4 @@ static void many_spaces_are_fast(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_order_agrees_with_model),
-		cmocka_unit_test(present_agrees_with_model),
-		cmocka_unit_test(fork_shares_then_parts),
-		cmocka_unit_test(generations_tell_states_apart),
-		cmocka_unit_test(generations_are_of_code),
-		cmocka_unit_test(exec_leaves_the_mappings_behind),
-		cmocka_unit_test(a_part_keeps_its_file_offset),
-		cmocka_unit_test(first_definitions_win),
-		cmocka_unit_test(cgroups_hold_until_the_next),
-		cmocka_unit_test(the_first_names_count),
-		cmocka_unit_test(modules_ascend),
-		cmocka_unit_test(values_out_of_range_are_refused),
-		cmocka_unit_test(unknown_ids_are_tolerated),
-		cmocka_unit_test(code_holds_until_other_comes),
-		cmocka_unit_test(code_is_unsure_between_readings),
-		cmocka_unit_test(code_stays_with_its_memory),
-		cmocka_unit_test(code_goes_with_forks_not_with_execs),
-		cmocka_unit_test(many_spaces_are_fast),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

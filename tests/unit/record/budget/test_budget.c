@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record/budget/budget.c: what may be spent, by whom, and when again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/quantity.h"
 #include "record/budget/budget.h"
+#include "tests/support/test.h"
 
 #define MS   REEL_NS_PER_MS
 #define MIB  (UINT64_C(1) << 20)
@@ -56,7 +51,7 @@ static uint64_t spend(enum reel_budget_kind kind, uint32_t pid, uint64_t step)
 	return sum;
 }
 
-static void test_alone(void **state)
+TEST_WITH(test_alone, setup, teardown)
 {
 	assert_in_range(spend(REEL_BUDGET_NAMES, 1000, MS), 100 * MS, 101 * MS);
 	/* The kinds do not share. */
@@ -66,7 +61,7 @@ static void test_alone(void **state)
 }
 
 /* Any time, however often it is asked for: 0.69 * 300 ms / 3 a second, and what may be spent at once. */
-static void test_in_the_long_run(void **state)
+TEST_WITH(test_in_the_long_run, setup, teardown)
 {
 	uint64_t sum = spend(REEL_BUDGET_NAMES, 1000, MS), bytes = 0;
 
@@ -80,7 +75,7 @@ static void test_in_the_long_run(void **state)
 }
 
 /* A newcomer finds something left, and in the long run all get the same. */
-static void test_processes_share(void **state)
+TEST_WITH(test_processes_share, setup, teardown)
 {
 	uint64_t sums[3] = { 0 };
 
@@ -96,7 +91,7 @@ static void test_processes_share(void **state)
 }
 
 /* A user with a thousand processes leaves another one's process as much as a user with one. */
-static void test_users_share(void **state)
+TEST_WITH(test_users_share, setup, teardown)
 {
 	uint64_t one, many;
 
@@ -117,7 +112,7 @@ static void test_users_share(void **state)
 }
 
 /* Accounts are forgotten once they are settled, not before. */
-static void test_many_accounts(void **state)
+TEST_WITH(test_many_accounts, setup, teardown)
 {
 	spend(REEL_BUDGET_NAME_BYTES, 1000, 1000);
 	for (uint32_t pid = 100000; pid < 200000; pid++) {
@@ -131,7 +126,7 @@ static void test_many_accounts(void **state)
 	assert_in_range(spend(REEL_BUDGET_NAME_BYTES, 1000, 1000), SIDE / 6, SIDE / 6 + 1000);
 }
 
-static void test_setup_and_end(void **state)
+TEST_WITH(test_setup_and_end, setup, teardown)
 {
 	spend(REEL_BUDGET_NAMES, 1000, MS);
 	reel_budget_hurry(budget, false);
@@ -145,7 +140,7 @@ static void test_setup_and_end(void **state)
 }
 
 /* Waiting in vain for as long as is allowed takes a few percent of the time. */
-static void test_waiting(void **state)
+TEST_WITH(test_waiting, setup, teardown)
 {
 	uint64_t wasted = 0, end = now + 100000 * MS;
 
@@ -165,7 +160,7 @@ static void test_waiting(void **state)
 	assert_true(reel_budget_wait_limit(budget, REEL_BUDGET_PLACES, 1000) > 40 * MS);
 }
 
-static void test_backoffs(void **state)
+TEST_WITH(test_backoffs, setup, teardown)
 {
 	uint64_t delay = 1000 * MS;
 
@@ -185,7 +180,7 @@ static void test_backoffs(void **state)
 }
 
 /* NULL is a budget without limits. */
-static void test_none(void **state)
+TEST(test_none)
 {
 	reel_budget_charge(NULL, REEL_BUDGET_NAMES, 1, UINT64_MAX);
 	assert_true(reel_budget_allows(NULL, REEL_BUDGET_NAMES, 1));
@@ -194,19 +189,4 @@ static void test_none(void **state)
 	assert_false(reel_budget_has_refused(NULL));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_in_the_long_run, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_processes_share, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_users_share, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many_accounts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_setup_and_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_waiting, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_backoffs, setup, teardown),
-		cmocka_unit_test(test_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

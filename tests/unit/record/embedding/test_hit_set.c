@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each hit is stored once, in order, however many there are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
-
 #include "record/embedding/hit_set.h"
+#include "tests/support/test.h"
 
 #define N 100000u
 
-static void each_is_kept_once(void **state)
+TEST(each_is_kept_once)
 {
 	struct reel_hit_set set = { 0 };
 	uint64_t *all;
@@ -29,7 +24,7 @@ static void each_is_kept_once(void **state)
 	reel_hit_set_free(&set);
 }
 
-static void an_empty_set_has_none(void **state)
+TEST(an_empty_set_has_none)
 {
 	struct reel_hit_set set = { 0 };
 	uint64_t *all = reel_hit_set_sorted(&set);
@@ -42,12 +37,4 @@ static void an_empty_set_has_none(void **state)
 	reel_hit_set_free(&set);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_is_kept_once),
-		cmocka_unit_test(an_empty_set_has_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

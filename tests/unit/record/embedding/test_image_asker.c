@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record/embedding/image_asker.c: helpers that hang, work for too long, or die. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 #include <unistd.h>
 
 #include "base/quantity.h"
 #include "record/embedding/image_asker.h"
 #include "record/embedding/image_request.h"
 #include "record/helper/fd_message.h"
+#include "tests/support/test.h"
 
 /* ---- a helper that acts as the request's limit selects ----------------------------------------
  */
@@ -109,7 +105,7 @@ static void the_next_one_answers(void)
 	assert_int_equal(wait_for(&problem), REEL_IMAGE_MADE);
 }
 
-static void one_that_hangs_has_a_deadline(void **state)
+TEST(one_that_hangs_has_a_deadline)
 {
 	uint64_t begin = reel_now(), took;
 	const char *problem;
@@ -123,7 +119,7 @@ static void one_that_hangs_has_a_deadline(void **state)
 	the_next_one_answers();
 }
 
-static void a_deadline_can_come_nearer(void **state)
+TEST(a_deadline_can_come_nearer)
 {
 	uint64_t begin = reel_now();
 	const char *problem;
@@ -136,7 +132,7 @@ static void a_deadline_can_come_nearer(void **state)
 	the_next_one_answers();
 }
 
-static void work_is_limited(void **state)
+TEST(work_is_limited)
 {
 	const char *problem;
 
@@ -149,7 +145,7 @@ static void work_is_limited(void **state)
 	assert_true(reel_image_asker_work(asker) < 50 * REEL_NS_PER_MS);
 }
 
-static void one_that_dies_leaves_no_image(void **state)
+TEST(one_that_dies_leaves_no_image)
 {
 	const char *problem;
 
@@ -158,14 +154,4 @@ static void one_that_dies_leaves_no_image(void **state)
 	the_next_one_answers();
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_that_hangs_has_a_deadline),
-		cmocka_unit_test(a_deadline_can_come_nearer),
-		cmocka_unit_test(work_is_limited),
-		cmocka_unit_test(one_that_dies_leaves_no_image),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+RUN_TESTS_WITH(setup, teardown)

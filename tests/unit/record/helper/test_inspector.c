@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record/helper/inspector.c, spawner.c: helpers that hang, die, or give impossible answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,6 +9,7 @@
 #include "record/helper/inspection.h"
 #include "record/helper/inspector.h"
 #include "base/quantity.h"
+#include "tests/support/test.h"
 
 /* ---- a helper that acts as the number in its request selects -------------------------------- */
 
@@ -245,7 +241,7 @@ static void is_well(struct reel_inspector *inspector)
 	fail_msg("no answer from a helper that works");
 }
 
-static void test_lies(void **state)
+TEST(test_lies)
 {
 	struct reel_inspector *inspector = create();
 	struct seen seen;
@@ -270,7 +266,7 @@ static void never(void *context, const struct reel_runtime_function *function)
 	fail_msg("a function was believed");
 }
 
-static void test_lies_about_others(void **state)
+TEST(test_lies_about_others)
 {
 	struct reel_inspector *inspector = create();
 	struct reel_runtime_place place = { .kind = REEL_BPF_INTERPRETER_PYTHON };
@@ -298,7 +294,7 @@ static void test_lies_about_others(void **state)
 	destroy(inspector);
 }
 
-static void test_dies(void **state)
+TEST(test_dies)
 {
 	struct reel_inspector *inspector = create();
 	struct seen seen;
@@ -309,7 +305,7 @@ static void test_dies(void **state)
 	destroy(inspector);
 }
 
-static void test_half(void **state)
+TEST(test_half)
 {
 	struct reel_inspector *inspector = create();
 	struct seen seen;
@@ -322,7 +318,7 @@ static void test_half(void **state)
 }
 
 /* A process whose helper hangs is not asked about again, others are; and it is reported once. */
-static void test_hangs(void **state)
+TEST(test_hangs)
 {
 	struct reel_inspector *inspector = create();
 	struct seen seen;
@@ -342,13 +338,4 @@ static void test_hangs(void **state)
 	destroy(inspector);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lies),  cmocka_unit_test(test_lies_about_others),
-		cmocka_unit_test(test_dies),  cmocka_unit_test(test_half),
-		cmocka_unit_test(test_hangs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

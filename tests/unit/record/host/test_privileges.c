@@ -6,10 +6,7 @@
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +21,11 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/bytes.h"
 #include "record/host/privileges.h"
 #include "tests/support/capture.h"
 #include "tests/support/confined.h"
+#include "tests/support/test.h"
 
 #define BIT(number) (UINT64_C(1) << (number))
 
@@ -212,22 +208,22 @@ static void with_command(void)
 
 static const char lacks[] = "no seccomp filters here";
 
-static void main_can_only_take(void **state)
+TEST(main_can_only_take)
 {
 	in_process(as_main, lacks);
 }
 
-static void reader_can_only_read(void **state)
+TEST(reader_can_only_read)
 {
 	in_process(as_reader, lacks);
 }
 
-static void writer_can_only_write(void **state)
+TEST(writer_can_only_write)
 {
 	in_process(as_writer, lacks);
 }
 
-static void parts_are_new_files(void **state)
+TEST(parts_are_new_files)
 {
 	in_process(with_parts, lacks);
 	if (geteuid()) {
@@ -238,7 +234,7 @@ static void parts_are_new_files(void **state)
 }
 
 /* It now belongs to another user. */
-static void command_can_be_ended(void **state)
+TEST(command_can_be_ended)
 {
 	int status, fds[2];
 	char byte;
@@ -282,13 +278,4 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(main_can_only_take),	 cmocka_unit_test(reader_can_only_read),
-		cmocka_unit_test(writer_can_only_write), cmocka_unit_test(parts_are_new_files),
-		cmocka_unit_test(command_can_be_ended),
-	};
-
-	return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+RUN_TESTS_WITH(make_folder, remove_folder)

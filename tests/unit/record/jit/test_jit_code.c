@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a recorder writes of JIT code that samples check, as the BPF program reports it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/quantity.h"
 #include "include/stackreel.h"
 #include "record/jit/jit_code.h"
+#include "tests/support/test.h"
 
 #define PAGE  4096
 #define CODE  0x10000
@@ -169,7 +164,7 @@ static void assert_code(uint64_t time, uint64_t since, uint8_t byte)
 	assert_int_equal(last_bytes[0], byte);
 }
 
-static void test_watched(void **state)
+TEST_WITH(test_watched, setup, teardown)
 {
 	assert_int_equal(n_put, 1);
 	assert_int_equal(last.code.since, start);
@@ -179,7 +174,7 @@ static void test_watched(void **state)
 	assert_int_equal(watched[1].address, 0);
 }
 
-static void test_exact(void **state)
+TEST_WITH(test_exact, setup, teardown)
 {
 	uint64_t now = reel_now() + REEL_NS_PER_SECOND;
 
@@ -198,7 +193,7 @@ static void test_exact(void **state)
 }
 
 /* Samples report changes before the recorder reads a page again. */
-static void test_readings(void **state)
+TEST_WITH(test_readings, setup, teardown)
 {
 	see(reel_now(), 0, 0, PAGE);
 	memory[0] = 1;
@@ -215,7 +210,7 @@ static void test_readings(void **state)
 
 /* What a sample saw arrives after watching has ended: later samples check nothing, so the page is
  * read. */
-static void test_after_end(void **state)
+TEST_WITH(test_after_end, setup, teardown)
 {
 	uint64_t seen = reel_now();
 
@@ -230,7 +225,7 @@ static void test_after_end(void **state)
 }
 
 /* The file ends before a page is read again that a sample led to. */
-static void test_unread(void **state)
+TEST_WITH(test_unread, setup, teardown)
 {
 	sample(reel_now(), false);
 	assert_null(reel_jit_code_end(jit));
@@ -243,7 +238,7 @@ static void test_unread(void **state)
 }
 
 /* A sample of another CPU is reported before an earlier one. */
-static void test_late(void **state)
+TEST_WITH(test_late, setup, teardown)
 {
 	uint64_t now = reel_now() + REEL_NS_PER_SECOND;
 
@@ -257,7 +252,7 @@ static void test_late(void **state)
 }
 
 /* One CPU's sample found the new bytes, and another one's the old ones later. */
-static void test_at_once(void **state)
+TEST_WITH(test_at_once, setup, teardown)
 {
 	uint64_t now = reel_now() + REEL_NS_PER_SECOND;
 
@@ -266,7 +261,7 @@ static void test_at_once(void **state)
 	assert_code(now + 121, now + 100, 1);
 }
 
-static void test_unreadable(void **state)
+TEST_WITH(test_unreadable, setup, teardown)
 {
 	uint64_t now = reel_now() + REEL_NS_PER_SECOND;
 
@@ -278,7 +273,7 @@ static void test_unreadable(void **state)
 }
 
 /* The first sample may have run other bytes than those that were read much later. */
-static void test_first(void **state)
+TEST_WITH(test_first, setup, teardown)
 {
 	uint64_t now = reel_now();
 
@@ -291,15 +286,4 @@ static void test_first(void **state)
 	assert_code(now + 2 * FIRST, now + FIRST + 1, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_watched),   TEST(test_exact),	     TEST(test_readings),
-		TEST(test_after_end), TEST(test_unread),     TEST(test_late),
-		TEST(test_at_once),   TEST(test_unreadable), TEST(test_first),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

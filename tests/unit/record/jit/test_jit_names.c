@@ -6,10 +6,6 @@
  */
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +15,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/quantity.h"
 #include "include/stackreel.h"
 #include "record/jit/jit_names.h"
+#include "tests/support/test.h"
 
 static struct reel_timeline *timeline;
 static struct reel_module_table *modules;
@@ -174,7 +169,7 @@ static uint64_t time_of(uint64_t address)
 
 /* ---- perf maps ------------------------------------------------------------------------------ */
 
-static void test_growing(void **state)
+TEST_WITH(test_growing, setup, teardown)
 {
 	read_all(2);
 	assert_int_equal(n_put, 0);
@@ -197,7 +192,7 @@ static void test_growing(void **state)
 
 /* HotSpot's Compiler.perfmap rewrites the whole file each time: both the repeated and the new lines
  * are later than the lines of the previous file. */
-static void test_written_anew(void **state)
+TEST_WITH(test_written_anew, setup, teardown)
 {
 	append("1000 10 old\n2000 10 gone\n");
 	read_all(2);
@@ -224,7 +219,7 @@ static void test_written_anew(void **state)
 
 /* A name for a formerly empty place may be as old as the last reading; a name that replaced a
  * different one is later than the last reading, which still saw the other. */
-static void test_dated_back(void **state)
+TEST_WITH(test_dated_back, setup, teardown)
 {
 	uint64_t before, between;
 
@@ -243,7 +238,7 @@ static void test_dated_back(void **state)
 	assert_in_range(time_of(0x2000), before, between);
 }
 
-static void test_bad_lines(void **state)
+TEST_WITH(test_bad_lines, setup, teardown)
 {
 	char *line = malloc(3 * 8192);
 
@@ -275,7 +270,7 @@ static void fill(FILE *file, unsigned n)
 }
 
 /* Several chunks of a file, with a function in each. */
-static void test_pieces(void **state)
+TEST_WITH(test_pieces, setup, teardown)
 {
 	FILE *file = fopen(map_path, "w");
 
@@ -293,7 +288,7 @@ static void test_pieces(void **state)
 }
 
 /* 64 MB of names are kept, later ones are counted. */
-static void test_memory(void **state)
+TEST_WITH(test_memory, setup, teardown)
 {
 	const unsigned n = 700000;
 	FILE *file = fopen(map_path, "w");
@@ -317,7 +312,7 @@ static void test_memory(void **state)
 }
 
 /* 65,536 addresses of a process. */
-static void test_hits(void **state)
+TEST_WITH(test_hits, setup, teardown)
 {
 	const unsigned max = 65536;
 
@@ -336,7 +331,7 @@ static void test_hits(void **state)
 
 /* The helper that read them died: its answer may be incomplete, so the files are read again; the
  * third time both are given up, and counted. */
-static void test_no_answer(void **state)
+TEST_WITH(test_no_answer, setup, teardown)
 {
 	append("1000 10 first\n");
 	does_answer = false;
@@ -426,7 +421,7 @@ static void map_dump(void)
 					     .module = module } });
 }
 
-static void test_jitdump(void **state)
+TEST_WITH(test_jitdump, setup, teardown)
 {
 	const struct header header = header_of(0x4a695444);
 	struct load first = load_of(100, 0x1000, "first"), second = load_of(300, 0x1000, "second");
@@ -452,7 +447,7 @@ static void test_jitdump(void **state)
 }
 
 /* Not a jitdump: nothing is read from it, and it is counted once. */
-static void test_no_jitdump(void **state)
+TEST_WITH(test_no_jitdump, setup, teardown)
 {
 	const struct header header = header_of(0x12345678);
 	const struct load first = load_of(100, 0x1000, "first");
@@ -486,19 +481,10 @@ static void openat2_is_missing(void **state)
 	skip();
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_growing),    TEST(test_written_anew), TEST(test_dated_back),
-		TEST(test_bad_lines),  TEST(test_pieces),	TEST(test_memory),
-		TEST(test_hits),       TEST(test_no_answer),	TEST(test_jitdump),
-		TEST(test_no_jitdump),
-	};
-
 	const struct CMUnitTest none[] = { cmocka_unit_test(openat2_is_missing) };
 
-	return has_openat2() ? cmocka_run_group_tests(tests, NULL, NULL)
+	return has_openat2() ? unit_tests_run(NULL, NULL)
 			     : cmocka_run_group_tests(none, NULL, NULL);
 }

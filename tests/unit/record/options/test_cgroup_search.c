@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cgroups by name, in a folder that looks like a mount of cgroup v2. */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "include/stackreel.h"
 #include "record/options/cgroup_search.h"
 #include "record/helper/inspector.h"
+#include "tests/support/test.h"
 
 #define ID   "3f4e5d6c7b8a99887766554433221100ffeeddccbbaa00112233445566778899"
 #define ID2  "3f4e5d6c7b8a00000000000000000000ffeeddccbbaa00112233445566778899"
@@ -98,9 +93,8 @@ static void finds(const char *name, const char *expected)
 	free(found);
 }
 
-static void names_lead_to_cgroups(void **state)
+TEST(names_lead_to_cgroups)
 {
-	(void)state;
 	finds("nginx.service", "system.slice/nginx.service");
 	finds(POD, "kubepods.slice/" POD);
 	finds("docker-" ID ".scope", "system.slice/docker-" ID ".scope");
@@ -128,12 +122,11 @@ static void names_lead_to_cgroups(void **state)
 	finds("", NULL);
 }
 
-static void several_are_listed(void **state)
+TEST(several_are_listed)
 {
 	char *found;
 	struct reel_error *error;
 
-	(void)state;
 	/* The order is the file system's. */
 	error = reel_cgroup_search_below(mount, "3f4e5d6c", INSPECTOR, &found);
 
@@ -152,12 +145,11 @@ static void several_are_listed(void **state)
 	reel_error_destroy(error);
 }
 
-static void names_of_several_are_listed(void **state)
+TEST(names_of_several_are_listed)
 {
 	struct reel_error *error;
 	char *found;
 
-	(void)state;
 	error = reel_cgroup_search_below(mount, "shop-0", INSPECTOR, &found);
 	assert_non_null(error);
 	assert_non_null(strstr(reel_error_message(error), "2 cgroups match: /kubepods.slice/"));
@@ -175,7 +167,6 @@ static int make(void **state)
 {
 	char path[PATH_MAX];
 
-	(void)state;
 	if (!mkdtemp(mount))
 		return 1;
 	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
@@ -190,7 +181,6 @@ static int clear(void **state)
 {
 	char path[PATH_MAX];
 
-	(void)state;
 	for (size_t i = sizeof(made) / sizeof(*made); i-- > 0;) {
 		snprintf(path, sizeof(path), "%s/%s", mount, made[i]);
 		rmdir(path);
@@ -198,13 +188,4 @@ static int clear(void **state)
 	return rmdir(mount);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_lead_to_cgroups),
-		cmocka_unit_test(several_are_listed),
-		cmocka_unit_test(names_of_several_are_listed),
-	};
-
-	return cmocka_run_group_tests(tests, make, clear);
-}
+RUN_TESTS_WITH(make, clear)

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose samples filled a ring buffer. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "record/output/ring_users.h"
+#include "tests/support/test.h"
 
 static const char *name_of(const void *context, uint32_t pid)
 {
@@ -19,12 +14,11 @@ static const char *name_of(const void *context, uint32_t pid)
 	return pid == 9 ? "" : name;
 }
 
-static void the_intervals_around_a_loss_count(void **state)
+TEST(the_intervals_around_a_loss_count)
 {
 	struct reel_ring_users users = { .name = name_of };
 	char text[REEL_RING_USERS_TEXT_SIZE];
 
-	(void)state;
 	reel_ring_users_add(&users, 1, 1000000);
 	reel_ring_users_end(&users, 0);
 	assert_false(reel_ring_users_text(&users, text));
@@ -44,12 +38,11 @@ static void the_intervals_around_a_loss_count(void **state)
 }
 
 /* More processes than the table has: a large one that comes last is found. */
-static void a_large_one_is_found_among_many(void **state)
+TEST(a_large_one_is_found_among_many)
 {
 	struct reel_ring_users users = { .name = name_of };
 	char text[REEL_RING_USERS_TEXT_SIZE];
 
-	(void)state;
 	for (uint32_t i = 0; i < 10000; i++)
 		reel_ring_users_add(&users, 100 + i % 1000, 1);
 	for (uint32_t i = 0; i < 10000; i++)
@@ -64,12 +57,4 @@ static void a_large_one_is_found_among_many(void **state)
 	assert_true(reel_ring_users_text(&users, text));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_intervals_around_a_loss_count),
-		cmocka_unit_test(a_large_one_is_found_among_many),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

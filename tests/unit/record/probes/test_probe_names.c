@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of probes: their parts, and which symbols they mean. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "record/probes/probe_places.h"
 #include "record/probes/probe_values.h"
+#include "tests/support/test.h"
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
 	static const struct {
 		const char *name;
@@ -60,7 +55,7 @@ static void test_parse(void **state)
 	}
 }
 
-static void test_matches(void **state)
+TEST(test_matches)
 {
 	static const struct {
 		const char *name, *symbol;
@@ -100,7 +95,7 @@ static void test_matches(void **state)
 	}
 }
 
-static void test_operands(void **state)
+TEST(test_operands)
 {
 	static const struct {
 		const char *machine, *operand;
@@ -169,7 +164,7 @@ static void test_operands(void **state)
 }
 
 /* From Linux 6.18, but for the broken ones. */
-static void test_fields(void **state)
+TEST(test_fields)
 {
 	static const struct {
 		const char *line, *name; /* NULL: not a field */
@@ -227,14 +222,4 @@ static void test_fields(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_matches),
-		cmocka_unit_test(test_operands),
-		cmocka_unit_test(test_fields),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of containers from files as engines write them, and from a conmon, which is this program. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -14,9 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "record/proc/container_names.h"
+#include "tests/support/test.h"
 
 #define ID    "3f4e5d6c7b8a99887766554433221100ffeeddccbbaa00112233445566778899"
 #define OTHER "0000000000000000000000000000000000000000000000000000000000000000"
@@ -63,9 +58,8 @@ static void expect(const char *name, const char *text, const char *expected)
 	unlink(path);
 }
 
-static void descriptions(void **state)
+TEST(descriptions)
 {
-	(void)state;
 	expect(DOCKER,
 	       "{\"State\":{\"Name\":\"no\"},\"ID\":\"" ID
 	       "\",\"Name\":\"/my-nginx\",\"Config\":{\"Env\":"
@@ -95,11 +89,10 @@ static void descriptions(void **state)
 	       "app shop-0 default");
 }
 
-static void bad_descriptions(void **state)
+TEST(bad_descriptions)
 {
 	char *text = test_malloc((2 << 20) + 100);
 
-	(void)state;
 	expect(DOCKER, "", "  ");
 	expect(DOCKER, "[\"Name\",\"/web\"]", "  ");
 	expect(DOCKER, "{\"Name\":7}", "  ");
@@ -124,11 +117,10 @@ static void bad_descriptions(void **state)
 	test_free(text);
 }
 
-static void invalid_answers(void **state)
+TEST(invalid_answers)
 {
 	struct reel_container_names names = { .container = "web" };
 
-	(void)state;
 	assert_true(reel_container_names_are_valid(&names));
 	strcpy(names.namespace, "a b");
 	assert_false(reel_container_names_are_valid(&names));
@@ -187,9 +179,8 @@ static void expect_monitor(char *const arguments[], const char *expected)
 	expect_in("", arguments, expected);
 }
 
-static void monitors(void **state)
+TEST(monitors)
 {
-	(void)state;
 	expect_monitor((char *[]){ "conmon", "--api-version", "1", "-c", ID, "-u", ID, "-n",
 				   "my-nginx", "-l", "k8s-file:x", NULL },
 		       "my-nginx");
@@ -200,11 +191,10 @@ static void monitors(void **state)
 }
 
 /* Engines that keep their files elsewhere than by default. */
-static void other_places(void **state)
+TEST(other_places)
 {
 	char bundle[PATH_MAX], text[3 * PATH_MAX];
 
-	(void)state;
 	write_file("/storage/" ID "/userdata/config.json",
 		   "{\"annotations\":{\"io.kubernetes.container.name\":\"app\",\"io.kubernetes.pod."
 		   "name\":\"shop-0\"}}");
@@ -250,7 +240,6 @@ static int make(void **state)
 {
 	char path[PATH_MAX], self[PATH_MAX] = "";
 
-	(void)state;
 	if (!mkdtemp(root) || readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 1;
 	snprintf(path, sizeof(path), "%s/conmon", root);
@@ -267,21 +256,14 @@ static int clear(void **state)
 {
 	char command[PATH_MAX];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return system(command);
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(descriptions),	   cmocka_unit_test(bad_descriptions),
-		cmocka_unit_test(invalid_answers), cmocka_unit_test(monitors),
-		cmocka_unit_test(other_places),
-	};
-
 	(void)argv;
 	if (argc > 1)
 		return monitor();
-	return cmocka_run_group_tests(tests, make, clear);
+	return unit_tests_run(make, clear);
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a file's thread-local variable is, by ELF files made here, whole and damaged. */
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "record/proc/file_hints.h"
+#include "tests/support/test.h"
 
 /* The words of these files have this host's byte order. */
 #define HOST_ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
@@ -140,11 +135,10 @@ static void check_library(const struct file *file, enum reel_bpf_publisher_kind 
 		assert_int_equal(publisher.at, offsetof(struct file, words));
 }
 
-static void test_libraries(void **unused)
+TEST(test_libraries)
 {
 	struct file file = library(X86_OFFSET);
 
-	(void)unused;
 	check_library(&file, REEL_BPF_PUBLISHER_WORD);
 	file = library(X86_DESC);
 	check_library(&file, REEL_BPF_PUBLISHER_DESCRIPTOR);
@@ -161,11 +155,10 @@ static void test_libraries(void **unused)
 }
 
 /* A symbol that no other can replace need not be named. */
-static void test_without_symbol(void **unused)
+TEST(test_without_symbol)
 {
 	struct file file = library(X86_OFFSET);
 
-	(void)unused;
 	file.relocations[1].r_info = ELF64_R_INFO(0, X86_OFFSET);
 	check_library(&file, REEL_BPF_PUBLISHER_NONE);
 	file.relocations[1].r_addend = 0x48;
@@ -176,11 +169,10 @@ static void test_without_symbol(void **unused)
 	check_library(&file, REEL_BPF_PUBLISHER_NONE);
 }
 
-static void test_arm(void **unused)
+TEST(test_arm)
 {
 	struct file file = library(ARM_DESC);
 
-	(void)unused;
 	check_library(&file, REEL_BPF_PUBLISHER_NONE);
 	file.header.e_machine = EM_AARCH64;
 	check_library(&file, REEL_BPF_PUBLISHER_DESCRIPTOR);
@@ -197,22 +189,20 @@ static void test_arm(void **unused)
 	check_library(&file, REEL_BPF_PUBLISHER_NONE);
 }
 
-static void test_musl(void **unused)
+TEST(test_musl)
 {
 	struct file file = library(X86_MODULE);
 
-	(void)unused;
 	strcpy(file.strings + file.dynamic[0].d_un.d_val, "libc.musl-x86_64.so.1");
 	assert_int_equal(found(&file).table, 8);
 	assert_int_equal(found(&file).table_entry, 8);
 }
 
 /* The block of an executable has the alignment of its address, as GNU ld and lld place it. */
-static void test_executables(void **unused)
+TEST(test_executables)
 {
 	struct file file = library(X86_OFFSET);
 
-	(void)unused;
 	file.header.e_type = ET_EXEC;
 	assert_int_equal(found(&file).kind, REEL_BPF_PUBLISHER_OFFSET);
 	/* From a multiple of 64 + 0x20, 0x70 bytes end up to 0x30 bytes before another multiple. */
@@ -231,11 +221,10 @@ static void test_executables(void **unused)
 	assert_int_equal(found(&file).kind, REEL_BPF_PUBLISHER_NONE);
 }
 
-static void test_position_independent_executables(void **unused)
+TEST(test_position_independent_executables)
 {
 	struct file file = library(X86_OFFSET);
 
-	(void)unused;
 	file.dynamic[8] = (Elf64_Dyn){ DT_FLAGS_1, { DF_1_PIE } };
 	assert_int_equal(found(&file).kind, REEL_BPF_PUBLISHER_OFFSET);
 	file.dynamic[8].d_tag = DT_NULL;
@@ -247,11 +236,10 @@ static void test_position_independent_executables(void **unused)
 	assert_int_equal(found(&file).kind, REEL_BPF_PUBLISHER_WORD);
 }
 
-static void test_other_symbols(void **unused)
+TEST(test_other_symbols)
 {
 	struct file file = library(X86_OFFSET);
 
-	(void)unused;
 	file.symbols[2].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
 	check_library(&file, REEL_BPF_PUBLISHER_NONE);
 	file = library(X86_OFFSET);
@@ -265,12 +253,11 @@ static void test_other_symbols(void **unused)
 	check_library(&file, REEL_BPF_PUBLISHER_NONE);
 }
 
-static void test_ocaml(void **unused)
+TEST(test_ocaml)
 {
 	struct file file = library(X86_OFFSET);
 	uint32_t hash = hash_of("caml_state");
 
-	(void)unused;
 	assert_int_equal(found(&file).published, REEL_BPF_PUBLISHED_REQUEST);
 	strcpy(&file.strings[1], "caml_state");
 	file.hash.chains[1] = hash | 1;
@@ -280,12 +267,11 @@ static void test_ocaml(void **unused)
 }
 
 /* Any bytes end with an answer, soon (and under the sanitizers). */
-static void test_damage(void **unused)
+TEST(test_damage)
 {
 	static const uint64_t values[] = { 0, 1, 0x7f, 0xff, UINT32_MAX, INT64_MAX, UINT64_MAX };
 	const struct file whole = library(X86_OFFSET);
 
-	(void)unused;
 	for (size_t at = 0; at + 8 <= sizeof(whole); at++) {
 		for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
 			struct file file = whole;
@@ -296,19 +282,4 @@ static void test_damage(void **unused)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_libraries),
-		cmocka_unit_test(test_without_symbol),
-		cmocka_unit_test(test_arm),
-		cmocka_unit_test(test_musl),
-		cmocka_unit_test(test_executables),
-		cmocka_unit_test(test_position_independent_executables),
-		cmocka_unit_test(test_other_symbols),
-		cmocka_unit_test(test_ocaml),
-		cmocka_unit_test(test_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

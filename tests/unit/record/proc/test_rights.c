@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rights of processes to files, against what the kernel lets these processes do; files by their paths. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
@@ -24,10 +19,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "record/proc/proc.h"
 #include "record/proc/process_file.h"
+#include "tests/support/test.h"
 
 static const mode_t modes[] = { 0,    04,   040,  0400, 0600,  0604, 0640, 0644, 0444, 0100,
 				0710, 0711, 0701, 0755, 04711, 0750, 0666, 0606, 0022, 0001 };
@@ -152,7 +146,7 @@ static void judge(const struct person *person)
 	close(to[1]);
 }
 
-static void processes(void **state)
+TEST(processes)
 {
 	const struct person people[] = {
 		{ .has_capabilities = true },
@@ -167,7 +161,6 @@ static void processes(void **state)
 		{ .has_capabilities = true, .map = "0 1001 1\n10 2000 1\n" },
 	};
 
-	(void)state;
 	if (geteuid())
 		skip();
 	for (size_t i = 0; i < sizeof(people) / sizeof(*people); i++)
@@ -175,7 +168,7 @@ static void processes(void **state)
 }
 
 /* A file that has an access control list is for its owner only. */
-static void access_lists(void **state)
+TEST(access_lists)
 {
 	/* posix_acl_xattr: user::rw-, user:1000:---, group::r--, mask::r--, other::r-- */
 	static const struct {
@@ -194,7 +187,6 @@ static void access_lists(void **state)
 	char path[64];
 	pid_t pid;
 
-	(void)state;
 	if (geteuid())
 		skip();
 	snprintf(path, sizeof(path), "%s/list", folder);
@@ -233,7 +225,7 @@ static bool is_found(pid_t pid, const struct reel_proc_map *map)
 }
 
 /* The path of a mapping that is gone, which may have become another file's. */
-static void paths(void **state)
+TEST(paths)
 {
 	char path[64], link[64];
 	struct reel_proc_map map = { .path = path };
@@ -242,7 +234,6 @@ static void paths(void **state)
 	pid_t pid;
 	int fd;
 
-	(void)state;
 	if (geteuid())
 		skip();
 	pid = fork();
@@ -287,7 +278,6 @@ static int make(void **state)
 {
 	char path[64];
 
-	(void)state;
 	if (!mkdtemp(folder) || chmod(folder, 0755))
 		return 1;
 	for (size_t i = 0; i < N_FILES && !geteuid(); i++) {
@@ -308,18 +298,8 @@ static int clear(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", folder);
 	return system(command);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(processes),
-		cmocka_unit_test(access_lists),
-		cmocka_unit_test(paths),
-	};
-
-	return cmocka_run_group_tests(tests, make, clear);
-}
+RUN_TESTS_WITH(make, clear)

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the state of CPython is, by ELF files made here. */
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "record/proc/file_hints.h"
+#include "tests/support/test.h"
 
 /* The words of these files have this host's byte order. */
 #define HOST_ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
@@ -104,9 +99,8 @@ static void check(const char *const names[SYMBOLS - 1], uint64_t constant, uint3
 	assert_true(place.at == STATE - BASE - CODE);
 }
 
-static void test_versions(void **unused)
+TEST(test_versions)
 {
-	(void)unused;
 	check((const char *const[SYMBOLS - 1]){ "_PyRuntime", "Py_Version",
 						"PyModule_AddObjectRef" },
 	      0x030d05f0, 0x030d00);
@@ -123,12 +117,11 @@ static void test_versions(void **unused)
 	check((const char *const[SYMBOLS - 1]){ "_PyRuntime" }, 0, 0);
 }
 
-static void test_others(void **unused)
+TEST(test_others)
 {
 	struct file file = file_with(
 		(const char *const[SYMBOLS - 1]){ "Py_Version", "PyFrame_GetCode", NULL });
 
-	(void)unused;
 	assert_int_equal(found(&file).kind, REEL_BPF_INTERPRETER_NONE);
 	/* Used, but defined elsewhere, as extension modules have it. */
 	file = file_with((const char *const[SYMBOLS - 1]){ "_PyRuntime", NULL, NULL });
@@ -144,12 +137,4 @@ static void test_others(void **unused)
 	assert_int_equal(found(&file).kind, REEL_BPF_INTERPRETER_NONE);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads what this process itself publishes, whole and damaged. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "record/proc/service.h"
 #include "tests/support/own_memory.h"
+#include "tests/support/test.h"
 
 struct header {
 	char signature[8];
@@ -51,12 +46,11 @@ static bool find(struct reel_proc_service *ret)
 	return reel_proc_service((uint32_t)getpid(), UINT64_MAX, ret);
 }
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
 	struct header *header = publish();
 	struct reel_proc_service service;
 
-	(void)state;
 	needs_own_memory();
 	assert_true(find(&service));
 	assert_string_equal(service.name, "shop");
@@ -65,12 +59,11 @@ static void test_whole(void **state)
 	assert_false(find(&service));
 }
 
-static void test_headers(void **state)
+TEST(test_headers)
 {
 	struct header *header = publish(), good = *header;
 	struct reel_proc_service service;
 
-	(void)state;
 	needs_own_memory();
 	header->version = 1;
 	assert_false(find(&service));
@@ -95,14 +88,13 @@ static void test_headers(void **state)
 }
 
 /* Texts end, and a name that is cut off or changed is not used in part. */
-static void test_damage(void **state)
+TEST(test_damage)
 {
 	struct header *header = publish();
 	struct reel_proc_service service;
 	uint8_t message[sizeof(whole) - 1];
 	size_t n = 0;
 
-	(void)state;
 	needs_own_memory();
 	header->message = (uintptr_t)message;
 	for (size_t at = 0; at < sizeof(message); at++) {
@@ -121,13 +113,4 @@ static void test_damage(void **state)
 	munmap(header, 4096);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

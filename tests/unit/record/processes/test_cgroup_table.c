@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When cgroups are written, and when the names of their containers are looked for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "record/processes/cgroup_table.h"
+#include "tests/support/test.h"
 
 #define ID "3f4e5d6c7b8a99887766554433221100ffeeddccbbaa00112233445566778899"
 
@@ -58,12 +53,11 @@ static void use(struct reel_cgroup_table *table, uint64_t id, uint64_t expected)
 	assert_int_equal(found, expected);
 }
 
-static void names_follow_paths(void **state)
+TEST(names_follow_paths)
 {
 	const struct reel_container_names web = { .container = "web" };
 	struct reel_cgroup_table table = { 0 };
 
-	(void)state;
 	/* Samples may come before the path. */
 	use(&table, 70, 1);
 	assert_null(reel_cgroup_table_unnamed(&table, 70));
@@ -95,11 +89,10 @@ static void names_follow_paths(void **state)
 	reel_cgroup_table_free(&table);
 }
 
-static void unknown_names_are_given_up(void **state)
+TEST(unknown_names_are_given_up)
 {
 	struct reel_cgroup_table table = { 0 };
 
-	(void)state;
 	add(&table, 70, "docker-" ID ".scope");
 	add(&table, 71, "nginx.service");
 	add(&table, 72, "lxc.payload.web");
@@ -117,12 +110,4 @@ static void unknown_names_are_given_up(void **state)
 	reel_cgroup_table_free(&table);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_follow_paths),
-		cmocka_unit_test(unknown_names_are_given_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records that the kernel put into the recorder's ring buffer, as perf_event.h lays them out. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "record/processes/process_events.c"
+#include "tests/support/test.h"
 
 #define RING_BYTES 4096
 
@@ -74,7 +69,7 @@ struct mmap2 {
 	char path[8];
 };
 
-static void mappings(void **state)
+TEST(mappings)
 {
 	struct mmap2 mmap = { .pid = 12,
 			      .tid = 13,
@@ -127,7 +122,7 @@ static void mappings(void **state)
 	reel_process_events_close(events);
 }
 
-static void tasks(void **state)
+TEST(tasks)
 {
 	const struct {
 		uint32_t pid, parent_pid, tid, parent_tid;
@@ -162,7 +157,7 @@ static void tasks(void **state)
 	reel_process_events_close(events);
 }
 
-static void kernel_symbols(void **state)
+TEST(kernel_symbols)
 {
 	struct {
 		uint64_t address;
@@ -191,13 +186,4 @@ static void kernel_symbols(void **state)
 	reel_process_events_close(events);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mappings),
-		cmocka_unit_test(tasks),
-		cmocka_unit_test(kernel_symbols),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

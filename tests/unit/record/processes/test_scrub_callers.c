@@ -4,17 +4,12 @@
  * possible mask of pointer authentication (SPEC.md, 8.1).
  */
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
 #include "format/scrub/scrub.h"
 #include "tests/support/example.h"
 #include "tests/support/import.h"
+#include "tests/support/test.h"
 
 #define PID	4194001u /* above the pids of all but the largest hosts */
 #define CODE	UINT64_C(0xaaaa00001000)
@@ -160,7 +155,7 @@ static void record_sample(const struct kind *kind, struct reel_tracker *tracker,
 	reel_scrubber_destroy(scrubber);
 }
 
-static void recorder_and_scrub(void **state)
+TEST(recorder_and_scrub)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct reel_tracker_options options = { .target = &kinds[i].target,
@@ -245,7 +240,7 @@ static void import_one(const struct kind *kind)
 	close(out);
 }
 
-static void import(void **state)
+TEST(import)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (kinds[i].perf_machine)
@@ -253,12 +248,4 @@ static void import(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recorder_and_scrub),
-		cmocka_unit_test(import),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -3,22 +3,17 @@
  * The recorder's memory with processes that cause as many events as they can: the data that the
  * tracker keeps and writes has limits, and what it drops is counted and names nothing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "include/stackreel.h"
 #include "record/proc/maps_reader.h"
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
+#include "tests/support/test.h"
 
 #define PID  4194001u /* above the pids of all but the largest hosts */
 #define BASE UINT64_C(0x7f0000000000)
@@ -155,7 +150,7 @@ static uint64_t module_at(uint32_t pid, uint64_t address)
 /* ---- modules ------------------------------------------------------------------------------ */
 
 /* 250,000 files mapped, one after the other, at one address. */
-static void test_memfd_storm(void **state)
+TEST_WITH(test_memfd_storm, setup, teardown)
 {
 	size_t highest = 0;
 	uint64_t victim;
@@ -189,7 +184,7 @@ static void test_memfd_storm(void **state)
 }
 
 /* As fast as a CPU can: dropped events are counted, and their places keep no older names. */
-static void test_storm_at_once(void **state)
+TEST_WITH(test_storm_at_once, setup, teardown)
 {
 	char path[64];
 
@@ -241,12 +236,12 @@ static void check_memory(const char *path, unsigned int count, size_t limit)
 	assert_int_equal(tracker_process_find(tracker, PID + 1)->n_mappings, 300);
 }
 
-static void test_ever_new_addresses(void **state)
+TEST_WITH(test_ever_new_addresses, setup, teardown)
 {
 	check_memory("/tmp/f", 200000, 40u << 20);
 }
 
-static void test_ever_new_paths(void **state)
+TEST_WITH(test_ever_new_paths, setup, teardown)
 {
 	char path[4001];
 
@@ -256,7 +251,7 @@ static void test_ever_new_paths(void **state)
 }
 
 /* Mappings of one process that many inherit are in each file once, and absent without samples. */
-static void test_files_of_forks(void **state)
+TEST_WITH(test_files_of_forks, setup, teardown)
 {
 	for (unsigned i = 0; i < 20000; i++)
 		map(PID, BASE + 2 * i * PAGE, "/usr/lib/libmany.so", 1);
@@ -285,7 +280,7 @@ static uint64_t stopped_clock(void)
 }
 
 /* Each child has one mapping of its own, so all would have to be written for each. */
-static void test_forks_that_differ(void **state)
+TEST_WITH(test_forks_that_differ, setup, teardown)
 {
 	/* The budget is refilled by time, which the sanitizers take. */
 	reel_budget_set_clock(budget, stopped_clock);
@@ -319,7 +314,7 @@ static void share(uint32_t parent, uint32_t pid, bool is_early)
 }
 
 /* A mapping of one process is one of all that share its memory, until they end or execute. */
-static void test_shared_memory(void **state)
+TEST_WITH(test_shared_memory, setup, teardown)
 {
 	share(PID, PID + 2, true);
 	share(PID + 2, PID + 3, false);
@@ -350,7 +345,7 @@ static void count(void *context, const struct reel_mapping *mapping)
 	++*(uint32_t *)context;
 }
 
-static void test_count_of_mappings(void **state)
+TEST_WITH(test_count_of_mappings, setup, teardown)
 {
 	const struct process *process = tracker_process_find(tracker, PID);
 
@@ -377,7 +372,7 @@ static void test_count_of_mappings(void **state)
 
 /* ---- names, threads, forks ------------------------------------------------------------------ */
 
-static void test_name_storm(void **state)
+TEST_WITH(test_name_storm, setup, teardown)
 {
 	for (unsigned i = 0; i < 250000; i++) {
 		struct reel_process_event name = { .kind = REEL_PROCESS_COMM,
@@ -394,7 +389,7 @@ static void test_name_storm(void **state)
 }
 
 /* Its name was read from /proc after it called exec, and the exec event arrives later. */
-static void test_name_read_before_exec_is_told(void **state)
+TEST_WITH(test_name_read_before_exec_is_told, setup, teardown)
 {
 	struct process *process = tracker_process_find(tracker, PID);
 	struct thread_start found = { .time = now, .known = now + 20, .tid = PID, .comm = "late" };
@@ -413,7 +408,7 @@ static void test_name_read_before_exec_is_told(void **state)
 }
 
 /* After a loss, sampled processes are inspected first, even one whose turn would come last. */
-static void test_sampled_first(void **state)
+TEST_WITH(test_sampled_first, setup, teardown)
 {
 	enum { COUNT = 100000 };
 	struct reel_bpf_sample sample = { .pid = PID + COUNT, .tid = PID + COUNT };
@@ -431,7 +426,7 @@ static void test_sampled_first(void **state)
 }
 
 /* Its first sample may be older than what replaces its code, in a ring that is read later. */
-static void test_written_before_code_is_replaced(void **state)
+TEST_WITH(test_written_before_code_is_replaced, setup, teardown)
 {
 	start(PID + 2);
 	map(PID + 2, BASE, "/usr/lib/left.so", 1);
@@ -446,7 +441,7 @@ static void test_written_before_code_is_replaced(void **state)
 }
 
 /* A process costs nothing in the file until it has a sample, and then only the records it needs. */
-static void test_written_with_the_first_sample(void **state)
+TEST_WITH(test_written_with_the_first_sample, setup, teardown)
 {
 	uint64_t thread;
 
@@ -484,7 +479,7 @@ static struct reel_process_event exec_of(uint32_t pid)
 }
 
 /* Rings are read one after the other: a sample that precedes an exec may arrive after it. */
-static void test_samples_around_an_exec(void **state)
+TEST_WITH(test_samples_around_an_exec, setup, teardown)
 {
 	uint64_t forked, before, after;
 
@@ -517,7 +512,7 @@ static void test_samples_around_an_exec(void **state)
 	assert_int_equal(n_records[REEL_RECORD_THREAD], 2);
 }
 
-static void test_fork_storm(void **state)
+TEST_WITH(test_fork_storm, setup, teardown)
 {
 	for (unsigned i = 0; i < 200000; i++) {
 		uint32_t pid = PID + 2 + i % 100000;
@@ -573,7 +568,7 @@ static enum reel_answer read_text(const char *text, size_t size,
 	return reel_maps_read(fd, limits, keep_map, ret);
 }
 
-static void test_maps_text(void **state)
+TEST(test_maps_text)
 {
 	static const char text[] =
 		"1000-2000 r-xp 00000000 fe:01 12                         /usr/lib/a b.so\n"
@@ -608,7 +603,7 @@ static void test_maps_text(void **state)
 }
 
 /* A file's data is of interest where it is next to executable memory without a file. */
-static void test_maps_beside_copies(void **state)
+TEST(test_maps_beside_copies)
 {
 	static const char text[] = "1000-2000 r--p 00000000 fe:01 12 /a\n"
 				   "3000-4000 r--p 00002000 fe:01 12 /a\n"
@@ -631,7 +626,7 @@ static void test_maps_beside_copies(void **state)
 }
 
 /* A path of any length, as mkdir and chdir make it: the mapping counts, its name does not. */
-static void test_maps_long_path(void **state)
+TEST(test_maps_long_path)
 {
 	static const size_t sizes[] = { 4095, 4096, 16000, 32700, 32768, 40000, 70000, 1000000 };
 	struct reel_maps_limits limits = { 100, 100000, UINT64_MAX };
@@ -661,31 +656,4 @@ static void test_maps_long_path(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_memfd_storm, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_storm_at_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ever_new_addresses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ever_new_paths, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_files_of_forks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forks_that_differ, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_written_before_code_is_replaced, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_written_with_the_first_sample, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_samples_around_an_exec, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_shared_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_count_of_mappings, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_name_storm, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_name_read_before_exec_is_told, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_sampled_first, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fork_storm, setup, teardown),
-		cmocka_unit_test(test_maps_text),
-		cmocka_unit_test(test_maps_long_path),
-		cmocka_unit_test(test_maps_beside_copies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPython's state and objects, made in this process's own memory, whole and hostile. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "record/runtime/python.h"
 #include "record/runtime/runtime.h"
 #include "tests/support/own_memory.h"
+#include "tests/support/test.h"
 
 #define ARENA_SIZE  (1u << 20)
 #define OBJECT_SIZE 1024
@@ -225,11 +221,10 @@ static void expect(enum reel_runtime_answer wanted)
 						   : REEL_BPF_INTERPRETER_NONE);
 }
 
-static void test_located(void **unused)
+TEST(test_located)
 {
 	struct reel_bpf_interpreter interpreter;
 
-	(void)unused;
 	begin_direct(0x030900);
 	assert_int_equal(locate(&interpreter), REEL_RUNTIME_FOUND);
 	assert_true(interpreter.head == process.runtime + 32);
@@ -255,9 +250,8 @@ static void test_located(void **unused)
 	assert_int_equal(interpreter.python.code_tags, 7);
 }
 
-static void test_not_yet(void **unused)
+TEST(test_not_yet)
 {
-	(void)unused;
 	begin_direct(0x030b00);
 	put(process.runtime, PYTHON_RUNTIME_HEAD, 0);
 	expect(REEL_RUNTIME_LATER);
@@ -279,11 +273,10 @@ static void test_not_yet(void **unused)
 	expect(REEL_RUNTIME_FOUND);
 }
 
-static void test_other_memory(void **unused)
+TEST(test_other_memory)
 {
 	uint64_t other, unmapped;
 
-	(void)unused;
 	begin_direct(0x030900);
 	unmapped = (uint64_t)(uintptr_t)process.arena + ARENA_SIZE;
 	other = make_object(make_type("codec"));
@@ -316,11 +309,10 @@ static void test_other_memory(void **unused)
 	expect(REEL_RUNTIME_UNKNOWN);
 }
 
-static void test_offsets_of_the_process(void **unused)
+TEST(test_offsets_of_the_process)
 {
 	uint16_t at = fields_of(0x030d00)[PYTHON_FRAME_POSITION];
 
-	(void)unused;
 	begin_indirect(0x030d00);
 	put_bytes(process.runtime, "x", 2);
 	expect(REEL_RUNTIME_UNKNOWN);
@@ -384,11 +376,10 @@ static bool is_named(void)
 	return seen.n == 1;
 }
 
-static void test_functions(void **unused)
+TEST(test_functions)
 {
 	static const uint32_t versions[] = { 0x030800, 0x030b00, 0x030d00, 0x030e00 };
 
-	(void)unused;
 	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
 		if (versions[i] < 0x030d00)
 			begin_direct(versions[i]);
@@ -408,11 +399,10 @@ static void test_functions(void **unused)
 }
 
 /* What is freed looks the same but for its count of references. */
-static void test_freed(void **unused)
+TEST(test_freed)
 {
 	static const uint64_t counts[] = { 0, 0x7f1234567890, 0x7f00ffff0000 };
 
-	(void)unused;
 	begin_direct(SIGNIFICANT);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
 		put_bytes(process.code, &counts[i], sizeof(counts[i]));
@@ -434,11 +424,10 @@ static void check_text(const void *characters, uint64_t length, unsigned int kin
 	assert_string_equal(seen.file, wanted);
 }
 
-static void test_texts(void **unused)
+TEST(test_texts)
 {
 	static char text[REEL_RUNTIME_TEXT_MAX + 2];
 
-	(void)unused;
 	check_text("\xe9t\xe9", 3, 1, "\u00e9t\u00e9");
 	check_text((const uint16_t[]){ 'a', 0x20ac, 0xdcff, 0xd800 }, 4, 2, "a\u20ac\xff\ufffd");
 	check_text((const uint32_t[]){ 0x1f40d, 0x110000, '\n' }, 3, 4, "\U0001f40d\ufffd\n");
@@ -465,11 +454,10 @@ static void put_state(uint64_t text, unsigned int kind, unsigned int is_compact,
 		  sizeof(uint32_t));
 }
 
-static void test_hostile_texts(void **unused)
+TEST(test_hostile_texts)
 {
 	uint64_t text, end;
 
-	(void)unused;
 	begin_direct(SIGNIFICANT);
 	end = (uint64_t)(uintptr_t)process.arena + ARENA_SIZE;
 	text = make_ascii("abcd");
@@ -511,12 +499,11 @@ static void test_hostile_texts(void **unused)
 	assert_false(is_named());
 }
 
-static void test_hostile_lines(void **unused)
+TEST(test_hostile_lines)
 {
 	static uint8_t many[300 << 10];
 	uint64_t table;
 
-	(void)unused;
 	begin_direct(SIGNIFICANT);
 	put(process.code, PYTHON_CODE_LINES, make_ascii("abcd"));
 	assert_false(is_named());
@@ -565,7 +552,7 @@ static void check_lines(uint32_t version, const void *table, size_t size, const 
 	assert_int_equal(reel_cursor_left(&cursor), 0);
 }
 
-static void test_lines(void **unused)
+TEST(test_lines)
 {
 	/* A distance and a difference that take two pairs each; back again. */
 	static const uint8_t lnotab[] = { 6, 1, 255, 0, 5, 127, 0, 3, 4, (uint8_t)-100, 9 };
@@ -587,7 +574,6 @@ static void test_lines(void **unused)
 				       0x80 | 15 << 3 | 0 };
 	static const uint8_t cut[] = { 0x80 | 14 << 3, 0x40 };
 
-	(void)unused;
 	check_lines(0x030900, lnotab, sizeof(lnotab),
 		    (uint64_t[]){ 0, 10, 6, 11, 266, 141, 270, 41, NONE });
 	check_lines(0x030900, NULL, 0, (uint64_t[]){ 0, 10, NONE });
@@ -603,22 +589,10 @@ static int set_up(void **unused)
 {
 	void *arena = mmap(NULL, ARENA_SIZE + 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)unused;
 	if (arena == MAP_FAILED || mprotect(arena, ARENA_SIZE, PROT_READ | PROT_WRITE))
 		return -1;
 	process.arena = arena;
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_located),	      cmocka_unit_test(test_not_yet),
-		cmocka_unit_test(test_other_memory),  cmocka_unit_test(test_offsets_of_the_process),
-		cmocka_unit_test(test_functions),     cmocka_unit_test(test_freed),
-		cmocka_unit_test(test_texts),	      cmocka_unit_test(test_hostile_texts),
-		cmocka_unit_test(test_hostile_lines), cmocka_unit_test(test_lines),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, NULL);
-}
+RUN_TESTS_WITH(set_up, NULL)

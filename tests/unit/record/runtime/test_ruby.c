@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ruby's code objects and methods, made in this process's own memory, whole and hostile. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "record/runtime/ruby.h"
 #include "tests/support/mutate.h"
 #include "tests/support/own_memory.h"
+#include "tests/support/test.h"
 
 #define ARENA_SIZE  (1u << 18)
 #define OBJECT_SIZE 512
@@ -219,11 +215,10 @@ static void ask(uint64_t deadline)
 	assert_string_equal(seen.file, "/srv/app.rb");
 }
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
 	static const uint8_t lines[] = { 0, 0, 24, 4 };
 
-	(void)state;
 	needs_own_memory();
 	for (size_t i = 0; i < n_ruby_versions; i++) {
 		begin(&ruby_versions[i]);
@@ -297,9 +292,8 @@ static void spoil_index(void)
 	put(word_at(process.body + process.fields[RUBY_BODY_LINES_INDEX]), 1 | 4 << 7);
 }
 
-static void test_wrong_fields(void **state)
+TEST(test_wrong_fields)
 {
-	(void)state;
 	needs_own_memory();
 	check_refused(spoil_type);
 	check_refused(spoil_length);
@@ -310,12 +304,11 @@ static void test_wrong_fields(void **state)
 }
 
 /* The address has another function since the sample. */
-static void test_other_identity(void **state)
+TEST(test_other_identity)
 {
 	struct reel_runtime_place place = { .kind = REEL_BPF_INTERPRETER_RUBY };
 	struct reel_runtime_code code;
 
-	(void)state;
 	needs_own_memory();
 	begin(&ruby_versions[0]);
 	place.version = process.version;
@@ -331,11 +324,10 @@ static void test_other_identity(void **state)
 }
 
 /* Any damage: nothing is read outside, texts stay within their limits, and it takes no long. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
 	uint64_t random = 11;
 
-	(void)state;
 	needs_own_memory();
 	for (unsigned int i = 0; i < 2000; i++) {
 		begin(&ruby_versions[i % n_ruby_versions]);
@@ -368,9 +360,8 @@ static void test_damaged(void **state)
 }
 
 /* Functions are read without knowing which row of their version fits. */
-static void test_rows(void **state)
+TEST(test_rows)
 {
-	(void)state;
 	for (size_t i = 0; i < n_ruby_versions; i++) {
 		const uint16_t *first = ruby_fields_of(ruby_versions[i].version);
 
@@ -381,24 +372,14 @@ static void test_rows(void **state)
 	}
 }
 
-static void test_unknown_version(void **state)
+TEST(test_unknown_version)
 {
 	struct reel_runtime_place place = { .kind = REEL_BPF_INTERPRETER_RUBY,
 					    .version = 0x020700 };
 	struct reel_bpf_interpreter interpreter;
 
-	(void)state;
 	assert_int_equal(ruby_locate((uint32_t)getpid(), &place, &interpreter),
 			 REEL_RUNTIME_UNKNOWN);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	       cmocka_unit_test(test_wrong_fields),
-		cmocka_unit_test(test_other_identity), cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_rows),	       cmocka_unit_test(test_unknown_version),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -5,18 +5,13 @@
  * at the program's context; the following words, of the function's caller, are unchanged.  The
  * chain is the kernel's (bpf_get_stack).
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "bpf/sample.h"
 #include "bpf/trampoline.h"
 #include "record/sampling/sample_translator.h"
+#include "tests/support/test.h"
 
 struct stack {
 	const char *name;
@@ -381,7 +376,7 @@ static void words_of(const struct stack *stack, __u64 words[REEL_TRAMPOLINE_WORD
 		words[i] = stack->words[i];
 }
 
-static void test_frames(void **state)
+TEST(test_frames)
 {
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
 		const struct stack *stack = &stacks[i];
@@ -399,7 +394,7 @@ static void test_frames(void **state)
 }
 
 /* Arguments that look like the frame are not mistaken for it. */
-static void test_arguments(void **state)
+TEST(test_arguments)
 {
 	struct reel_bpf_kernel_frame frame;
 	__u64 words[REEL_TRAMPOLINE_WORDS];
@@ -418,7 +413,7 @@ static void test_arguments(void **state)
 }
 
 /* Leftovers of an earlier call above the frame do not belong to this one. */
-static void test_stale(void **state)
+TEST(test_stale)
 {
 	const struct stack *stack = &stacks[6];
 	struct reel_bpf_kernel_frame frame;
@@ -431,7 +426,7 @@ static void test_stale(void **state)
 	assert_true(frame.return_address == stack->caller);
 }
 
-static void test_no_frame(void **state)
+TEST(test_no_frame)
 {
 	const __u64 words[REEL_TRAMPOLINE_WORDS] = { 0 };
 	struct reel_bpf_kernel_frame frame;
@@ -489,7 +484,7 @@ static size_t chain_length(const struct stack *stack)
 	return n;
 }
 
-static void test_chains(void **state)
+TEST(test_chains)
 {
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
 		const struct stack *stack = &stacks[i];
@@ -507,7 +502,7 @@ static void test_chains(void **state)
 }
 
 /* The kernel's chain is missing, or ends before the function's caller. */
-static void test_short_chains(void **state)
+TEST(test_short_chains)
 {
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
 		const struct stack *stack = &stacks[i];
@@ -526,7 +521,7 @@ static void test_short_chains(void **state)
 }
 
 /* The frame was not found: the chain is kept as is. */
-static void test_chain_without_frame(void **state)
+TEST(test_chain_without_frame)
 {
 	static struct reel_bpf_sample sample;
 	const struct stack *stack = &stacks[3];
@@ -543,17 +538,4 @@ static void test_chain_without_frame(void **state)
 	assert_true(translated->kernel_chain[1] == stack->caller);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_arguments),
-		cmocka_unit_test(test_stale),
-		cmocka_unit_test(test_no_frame),
-		cmocka_unit_test(test_chains),
-		cmocka_unit_test(test_short_chains),
-		cmocka_unit_test(test_chain_without_frame),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

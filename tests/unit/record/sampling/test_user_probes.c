@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record/sampling/user_probes.c: a thread's state as it would be without the kernel's probes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <linux/types.h>
 
 #include "record/sampling/sample_translator.h"
+#include "tests/support/test.h"
 
 #define TRAMPOLINE 0x7fffffffe000u
 #define BASE	   0x7ffc1000u
@@ -72,7 +67,7 @@ static uint64_t word(const struct reel_sample *sample, size_t i)
 
 /* ---- return addresses ---------------------------------------------------------------- */
 
-static void test_x86_64(void **unused)
+TEST(test_x86_64)
 {
 	const struct reel_sample *sample;
 
@@ -103,7 +98,7 @@ static void test_x86_64(void **unused)
 	assert_true(state.stack[3] == TRAMPOLINE);
 }
 
-static void test_i386(void **unused)
+TEST(test_i386)
 {
 	const struct reel_sample *sample;
 	uint32_t words[WORDS];
@@ -122,7 +117,7 @@ static void test_i386(void **unused)
 }
 
 /* A frame is below sp at the function's entry; a leaf's return address is in x30. */
-static void test_arm64(void **unused)
+TEST(test_arm64)
 {
 	const struct reel_sample *sample;
 
@@ -148,7 +143,7 @@ static void test_arm64(void **unused)
 }
 
 /* The kernel has replaced a called function's return address, and not noted it yet. */
-static void test_not_noted(void **unused)
+TEST(test_not_noted)
 {
 	const struct reel_sample *sample;
 
@@ -165,7 +160,7 @@ static void test_not_noted(void **unused)
 	}
 }
 
-static void test_riscv(void **unused)
+TEST(test_riscv)
 {
 	const struct reel_sample *sample;
 
@@ -180,7 +175,7 @@ static void test_riscv(void **unused)
 }
 
 /* r14 is saved above sp at the entry, in the caller's save area. */
-static void test_s390x(void **unused)
+TEST(test_s390x)
 {
 	const struct reel_sample *sample;
 
@@ -197,7 +192,7 @@ static void test_s390x(void **unused)
 
 /* ---- the kernel's page ---------------------------------------------------------------- */
 
-static void test_copy(void **unused)
+TEST(test_copy)
 {
 	prepare(16, 16, REEL_BPF_WHERE_USER);
 	state.sample.registers[7] = BASE;
@@ -211,7 +206,7 @@ static void test_copy(void **unused)
 	assert_true(translate()->pc == TRAMPOLINE + 256);
 }
 
-static void test_trampoline(void **unused)
+TEST(test_trampoline)
 {
 	const struct reel_sample *sample;
 
@@ -241,7 +236,7 @@ static void test_trampoline(void **unused)
 	assert_true(translate()->pc == 0x402009);
 }
 
-static void test_after_call(void **unused)
+TEST(test_after_call)
 {
 	static const struct {
 		unsigned at, to_return;
@@ -274,7 +269,7 @@ static void test_after_call(void **unused)
 	assert_true(translate()->values[7] == BASE + 24);
 }
 
-static void test_pushed(void **unused)
+TEST(test_pushed)
 {
 	/* A call: its return address is there, but the pc is not the function's. */
 	prepare(16, 16, REEL_BPF_WHERE_INTERRUPT);
@@ -296,7 +291,7 @@ static void test_pushed(void **unused)
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-static void test_parts(void **unused)
+TEST(test_parts)
 {
 	static struct {
 		struct reel_bpf_sample sample;
@@ -319,16 +314,4 @@ static void test_parts(void **unused)
 	assert_null(parts.user_probes);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_x86_64),	   cmocka_unit_test(test_i386),
-		cmocka_unit_test(test_arm64),	   cmocka_unit_test(test_not_noted),
-		cmocka_unit_test(test_riscv),	   cmocka_unit_test(test_s390x),
-		cmocka_unit_test(test_copy),	   cmocka_unit_test(test_trampoline),
-		cmocka_unit_test(test_after_call), cmocka_unit_test(test_pushed),
-		cmocka_unit_test(test_parts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

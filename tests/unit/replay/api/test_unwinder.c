@@ -3,17 +3,12 @@
  * The unwinder alone (reel_unwind of stackreel.h), given the samples of a real capture: it must
  * return the same addresses as the capture's traces.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "arch/arch.h"
 #include "include/stackreel.h"
 #include "tests/support/cfi_builder.h"
 #include "tests/support/capture.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/test.h"
 
 #define ORDERS "testdata/aarch64/orders"
 
@@ -54,7 +49,7 @@ static void unwind_sample(struct reel_unwinder *unwinder, const struct reel_samp
 }
 
 /* The unwinder gets its executable mappings by hand; samples in the vDSO are skipped. */
-static void test_same_as_traces(void **state)
+TEST(test_same_as_traces)
 {
 	struct reel_unwinder *unwinder;
 	struct reel_block_reader *block_reader;
@@ -112,7 +107,7 @@ static void expect_error(struct reel_error *error, enum reel_error_code code)
 	reel_error_destroy(error);
 }
 
-static void test_wrong_calls(void **state)
+TEST(test_wrong_calls)
 {
 	struct reel_register sp = { 31, 0x1000 };
 	REEL_SIZED(reel_stack, stack, .registers = &sp, .n_registers = 1);
@@ -131,7 +126,7 @@ static void test_wrong_calls(void **state)
 }
 
 /* The registers in stackreel.h's table. */
-static void test_register_numbers(void **state)
+TEST(test_register_numbers)
 {
 	static const struct {
 		const char *arch;
@@ -165,7 +160,7 @@ static void test_register_numbers(void **state)
 }
 
 /* Fields past the size of a struct are not read: here the number of registers. */
-static void test_size(void **state)
+TEST(test_size)
 {
 	struct reel_register pc = { 32, 0x400000 };
 	struct reel_stack stack = { .size = offsetof(struct reel_stack, n_registers),
@@ -211,7 +206,7 @@ static void make_program(int fd)
 	must_be(write(fd, elf.bytes, 0x1000) == 0x1000, "written");
 }
 
-static void test_after_syscall(void **state)
+TEST(test_after_syscall)
 {
 	const struct reel_register registers[] = { { 16, 0x400407 }, { 7, 0x7000 } };
 	static const uint8_t stack_bytes[32] = { [16] = 0x00, 0x05, 0x40 };
@@ -238,13 +233,4 @@ static void test_after_syscall(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_as_traces),	 cmocka_unit_test(test_wrong_calls),
-		cmocka_unit_test(test_register_numbers), cmocka_unit_test(test_size),
-		cmocka_unit_test(test_after_syscall),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

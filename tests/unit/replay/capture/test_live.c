@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The newest samples of a stream, limited by size. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "include/stackreel.h"
+#include "tests/support/test.h"
 
 #define STREAM	"testdata/i386/orders/orders.reel"
 #define PROGRAM "testdata/i386/orders/usr/bin/orders"
@@ -63,7 +58,7 @@ static struct seen newest(struct reel_live *live, uint64_t from, uint64_t max_si
 	return seen;
 }
 
-static void the_newest_blocks_fit_the_size(void **state)
+TEST(the_newest_blocks_fit_the_size)
 {
 	int fd = open(STREAM, O_RDONLY | O_CLOEXEC);
 	struct reel_live *live;
@@ -90,7 +85,7 @@ static void the_newest_blocks_fit_the_size(void **state)
 	close(fd);
 }
 
-static void parts_have_each_sample_once(void **state)
+TEST(parts_have_each_sample_once)
 {
 	int fd = open(STREAM, O_RDONLY | O_CLOEXEC);
 	uint64_t samples = 0, next = 0, size = 0;
@@ -167,7 +162,7 @@ static void copy_program(const char *to)
 	close(fd);
 }
 
-static void open_files_outlive_the_capture(void **state)
+TEST(open_files_outlive_the_capture)
 {
 	char folder[] = "/tmp/test-live-XXXXXX", program[64];
 	int fd = open(STREAM, O_RDONLY | O_CLOEXEC);
@@ -201,13 +196,4 @@ static void open_files_outlive_the_capture(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_newest_blocks_fit_the_size),
-		cmocka_unit_test(parts_have_each_sample_once),
-		cmocka_unit_test(open_files_outlive_the_capture),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Side records of processes that ended long ago do not stay in a stream without end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <fcntl.h>
-#include <cmocka.h>
-
 #include "base/quantity.h"
 #include "tests/support/example.h"
+#include "tests/support/test.h"
 
 #define CODE	    0x400000u
 #define N_ENDED	    40000
@@ -161,7 +156,7 @@ static void assert_samples_are_placed(struct reel_capture *capture, size_t wante
 	reel_traces_destroy(traces);
 }
 
-static void ended_processes_are_dropped(void **state)
+TEST(ended_processes_are_dropped)
 {
 	struct reel_capture *capture;
 	struct reel_writer *writer;
@@ -194,7 +189,7 @@ static void ended_processes_are_dropped(void **state)
 }
 
 /* A damaged block may have what a process needs: everything stays. */
-static void damaged_streams_stay_whole(void **state)
+TEST(damaged_streams_stay_whole)
 {
 	struct reel_capture *capture;
 	struct reel_writer *writer;
@@ -220,12 +215,4 @@ static void damaged_streams_stay_whole(void **state)
 	close(fd);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ended_processes_are_dropped),
-		cmocka_unit_test(damaged_streams_stay_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

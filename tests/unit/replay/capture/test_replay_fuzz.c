@@ -4,15 +4,11 @@
  * unwinding, names and views of every record.  Numbers repeat in every run; FUZZ_SECONDS continues
  * for longer, FUZZ_SEED starts elsewhere.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <fcntl.h>
 
 #include "include/stackreel.h"
 #include "tests/support/mutate.h"
+#include "tests/support/test.h"
 
 #define ORDERS "testdata/aarch64/orders"
 
@@ -82,7 +78,7 @@ static bool replay(const struct reel_buffer *bytes, struct outcome *ret)
 	return true;
 }
 
-static void test_unharmed(void **state)
+TEST(test_unharmed)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	struct outcome outcome;
@@ -94,7 +90,7 @@ static void test_unharmed(void **state)
 	assert_int_equal(outcome.whole, outcome.traces - outcome.without_stack);
 }
 
-static void test_prefixes(void **state)
+TEST(test_prefixes)
 {
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
 	uint64_t most = 0;
@@ -111,7 +107,7 @@ static void test_prefixes(void **state)
 	assert_true(most > 200);
 }
 
-static void test_mutations(void **state)
+TEST(test_mutations)
 {
 	uint64_t random = number_of("FUZZ_SEED", 44);
 	double end = seconds() + (double)number_of("FUZZ_SECONDS", 8);
@@ -134,13 +130,4 @@ static void test_mutations(void **state)
 	parts_free(&parts);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_unharmed),
-		cmocka_unit_test(test_prefixes),
-		cmocka_unit_test(test_mutations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -2,14 +2,11 @@
 /* replay/dwarf/debug_info.c on DWARF that no compiler writes; tests/names/test-libdw-symbols.sh
  * covers the rest.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "replay/dwarf/debug_info.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/test.h"
 
 #define TEXT 0x1000
 /* A size or an offset of 0x1000 times n, and an address, as encoded in DWARF. */
@@ -74,7 +71,7 @@ static const char *function_at(struct opened *opened, uint64_t address)
 }
 
 /* Entries below functions are read only when needed: that must not change earlier answers. */
-static void test_order_of_addresses(void **state)
+TEST(test_order_of_addresses)
 {
 	struct opened opened;
 
@@ -91,11 +88,4 @@ static void test_order_of_addresses(void **state)
 	close_debug_info(&opened);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order_of_addresses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -2,13 +2,9 @@
 /* .stackreel.lines: written tables can be read back, and tables that violate SPEC.md 5.1 are
  * rejected.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <cmocka.h>
-
 #include "replay/dwarf/embedded_lines.h"
+#include "tests/support/test.h"
 
 static void must(struct reel_error *error)
 {
@@ -65,7 +61,7 @@ static void is(struct reel_embedded_lines *lines, uint64_t address,
 	}
 }
 
-static void lines_are_read_again(void **state)
+TEST(lines_are_read_again)
 {
 	struct reel_buffer section = make();
 	struct reel_embedded_lines *lines;
@@ -84,7 +80,7 @@ static void lines_are_read_again(void **state)
 }
 
 /* The bytes that SPEC.md's rules give, encoded by hand. */
-static void lines_are_as_the_text_says(void **state)
+TEST(lines_are_as_the_text_says)
 {
 	static const uint8_t bytes[] = {
 		2,  'f', 0,  'g', 0,	/* names */
@@ -121,7 +117,7 @@ static void is_refused(const uint8_t *bytes, size_t size)
 	free(copy);
 }
 
-static void malformed_lines_are_refused(void **state)
+TEST(malformed_lines_are_refused)
 {
 	static const uint8_t no_end[] = { 1, 'f', 0, 1, 'a' };
 	static const uint8_t many[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1 };
@@ -150,7 +146,7 @@ static void malformed_lines_are_refused(void **state)
 }
 
 /* Each call within the previous one: too deep for a chain to be returned. */
-static void calls_are_not_too_deep(void **state)
+TEST(calls_are_not_too_deep)
 {
 	struct reel_embedded_lines *lines;
 	struct reel_buffer bytes = { 0 };
@@ -179,14 +175,4 @@ static void calls_are_not_too_deep(void **state)
 	reel_buffer_free(&bytes);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_are_read_again),
-		cmocka_unit_test(lines_are_as_the_text_says),
-		cmocka_unit_test(malformed_lines_are_refused),
-		cmocka_unit_test(calls_are_not_too_deep),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

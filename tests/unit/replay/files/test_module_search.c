@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
@@ -13,11 +11,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
-
 #include "elf/file_search.h"
 #include "replay/files/module_search.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/test.h"
 
 #define ID_A  "AAAAAAAAAAaaaaaaaaaa"
 #define ID_B  "BBBBBBBBBBbbbbbbbbbb"
@@ -179,7 +176,7 @@ static void expect_problem(struct reel_module_search *search, const char *path,
 
 #define PARTS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
-static void test_host_path(void **state)
+TEST(test_host_path)
 {
 	struct reel_module_search *search = create((struct reel_capture_options){ 0 });
 	const char *path = in_root("host/liba.so");
@@ -203,7 +200,7 @@ static void test_host_path(void **state)
 	reel_module_search_destroy(search);
 }
 
-static void test_without_build_id(void **state)
+TEST(test_without_build_id)
 {
 	struct reel_module_search *search = create((struct reel_capture_options){ 0 });
 	const char *path = in_root("host/plain");
@@ -233,7 +230,7 @@ static void test_without_build_id(void **state)
 }
 
 /* The recorded file's digest must match, wherever the file is; also for a file given by name. */
-static void test_digest(void **state)
+TEST(test_digest)
 {
 	const char *symfs[] = { in_root("digest"), NULL };
 	struct reel_module_search *search = create((struct reel_capture_options){ .symfs = symfs });
@@ -266,7 +263,7 @@ static void test_digest(void **state)
 	reel_module_search_destroy(search);
 }
 
-static void test_symfs(void **state)
+TEST(test_symfs)
 {
 	const char *symfs[] = { in_root("sys1"), in_root("sys2"), NULL };
 	struct reel_module_search *search = create((struct reel_capture_options){ .symfs = symfs });
@@ -287,7 +284,7 @@ static void test_symfs(void **state)
 	reel_module_search_destroy(search);
 }
 
-static void test_module_files(void **state)
+TEST(test_module_files)
 {
 	const char *files[] = { in_root("named/one"), in_root("named/two"), NULL };
 	const char *missing[] = { in_root("named/none"), NULL };
@@ -310,7 +307,7 @@ static void test_module_files(void **state)
 	reel_error_destroy(error);
 }
 
-static void test_broken(void **state)
+TEST(test_broken)
 {
 	static const char text[] = "INPUT(libc.so.6) -- a linker script, not an ELF file.";
 	struct reel_module_search *search = create((struct reel_capture_options){ 0 });
@@ -329,7 +326,7 @@ static void test_broken(void **state)
 	reel_module_search_destroy(search);
 }
 
-static void test_debug_by_build_id(void **state)
+TEST(test_debug_by_build_id)
 {
 	const char *dirs[] = { in_root("none"), in_root("dbg"), NULL };
 	struct reel_module_search *search =
@@ -362,7 +359,7 @@ static void test_debug_by_build_id(void **state)
 }
 
 /* The debug directory of the recorded host, under symfs. */
-static void test_debug_in_symfs(void **state)
+TEST(test_debug_in_symfs)
 {
 	const char *symfs[] = { in_root("sys3"), NULL }, *dirs[] = { "/usr/lib/debug", NULL };
 	struct reel_module_search *search =
@@ -376,7 +373,7 @@ static void test_debug_in_symfs(void **state)
 	reel_module_search_destroy(search);
 }
 
-static void test_debuglink(void **state)
+TEST(test_debuglink)
 {
 	static const char *const places[] = { "link/bin/tool.debug", "link/bin/.debug/tool.debug",
 					      "linkdbg/bin/tool.debug" };
@@ -409,7 +406,7 @@ static void test_debuglink(void **state)
 	reel_module_search_destroy(search);
 }
 
-static void test_alternate(void **state)
+TEST(test_alternate)
 {
 	const char *dirs[] = { in_root("altdbg"), NULL };
 	struct reel_module_search *search =
@@ -436,7 +433,7 @@ static void test_alternate(void **state)
 }
 
 /* A file that the debuginfod client fetched earlier; `cache` is searched last. */
-static void test_fetched(void **state)
+TEST(test_fetched)
 {
 	static const char id_a[] = "4141414141414141414161616161616161616161",
 			  id_b[] = "4242424242424242424262626262626262626262";
@@ -474,7 +471,7 @@ static void test_fetched(void **state)
 	reel_module_search_destroy(search);
 }
 
-static void test_identity(void **state)
+TEST(test_identity)
 {
 	REEL_SIZED(reel_file_identity, identity);
 	struct reel_error *error;
@@ -534,7 +531,7 @@ static void expect_nothing_there(const char *of_module)
 	reel_module_search_destroy(search);
 }
 
-static void test_nothing_but_files_is_opened(void **state)
+TEST(test_nothing_but_files_is_opened)
 {
 	/* Copies: in_root's buffers are reused. */
 	char *root_dir = strdup(in_root("nofile")), *fifo = strdup(in_root("nofile/fifo"));
@@ -587,7 +584,7 @@ static void expect_kernels_own(struct reel_module_search *search, const char *pa
 		expect_problem(search, path, ID_A, REEL_MODULE_BROKEN, PARTS(text));
 }
 
-static void test_kernels_own_files(void **state)
+TEST(test_kernels_own_files)
 {
 	struct reel_module_search *search = create((struct reel_capture_options){ 0 });
 
@@ -631,7 +628,7 @@ static void expect_split_files(const struct reel_capture_options *options, const
 }
 
 /* Where .dwo files are searched; names with .. never lead out of a given folder. */
-static void test_split_files(void **state)
+TEST(test_split_files)
 {
 	const char *symfs[] = { "/copy", NULL }, *dirs[] = { "/debug", NULL };
 	struct reel_capture_options options = { .symfs = symfs, .debug_dirs = dirs };
@@ -653,25 +650,4 @@ static void test_split_files(void **state)
 			   "/found/bin/b.dwo ");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_split_files),
-		cmocka_unit_test(test_host_path),
-		cmocka_unit_test(test_without_build_id),
-		cmocka_unit_test(test_digest),
-		cmocka_unit_test(test_symfs),
-		cmocka_unit_test(test_module_files),
-		cmocka_unit_test(test_broken),
-		cmocka_unit_test(test_debug_by_build_id),
-		cmocka_unit_test(test_debug_in_symfs),
-		cmocka_unit_test(test_debuglink),
-		cmocka_unit_test(test_alternate),
-		cmocka_unit_test(test_fetched),
-		cmocka_unit_test(test_identity),
-		cmocka_unit_test(test_nothing_but_files_is_opened),
-		cmocka_unit_test(test_kernels_own_files),
-	};
-
-	return cmocka_run_group_tests(tests, make_root, remove_root);
-}
+RUN_TESTS_WITH(make_root, remove_root)

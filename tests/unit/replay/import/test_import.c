@@ -3,13 +3,8 @@
  * Imports of perf.data: containers (file, pipe, compressed, either byte order), events, samples,
  * chains, registers, stacks.  The expected results follow include/uapi/linux/perf_event.h.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/import.h"
+#include "tests/support/test.h"
 
 #define KERNEL_TEXT 0xffffffff81000000u
 
@@ -133,7 +128,7 @@ static void check_dwarf_recording(const struct cpu *cpu, const struct imported *
 	assert_int_equal(imported->problem_codes & ~(1u << REEL_ERROR_NOT_FOUND), 0);
 }
 
-static void test_cpus(void **state)
+TEST(test_cpus)
 {
 	for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++) {
 		for (int is_pipe = 0; is_pipe < 2; is_pipe++) {
@@ -158,7 +153,7 @@ static void test_cpus(void **state)
 }
 
 /* For whole streams, wherever their pieces begin. */
-static void test_compressed(void **state)
+TEST(test_compressed)
 {
 	static const size_t pieces[] = { 1, 7, 64, 1 << 20 };
 	static const uint32_t types[] = { BUILD_COMPRESSED, BUILD_COMPRESSED2 };
@@ -184,7 +179,7 @@ static void test_compressed(void **state)
 
 /* ---- the CPU --------------------------------------------------------------------------- */
 
-static void test_unknown_cpu(void **state)
+TEST(test_unknown_cpu)
 {
 	struct reel_import_options options = { .arch = "aarch64" };
 
@@ -207,7 +202,7 @@ static void test_unknown_cpu(void **state)
 	}
 }
 
-static void test_foreign_cpu(void **state)
+TEST(test_foreign_cpu)
 {
 	static const struct cpu mips = { "mips64", "", true, 0xffffffff, 32, 0, 1, 0, 0, 0 };
 	_cleanup_imported_ struct imported imported;
@@ -223,7 +218,7 @@ static void test_foreign_cpu(void **state)
  * 32-bit programs on a 64-bit kernel: their own registers, in words of the kernel's size.  The
  * upper halves are undefined.
  */
-static void test_compat(void **state)
+TEST(test_compat)
 {
 	struct builder_sample sample = {
 		.id = { 200, 200, 7000, 7, 0 },
@@ -272,7 +267,7 @@ static void test_compat(void **state)
  * Without registers, the vDSO's address decides; an exec makes the process native until the next
  * one.
  */
-static void test_compat_by_vdso(void **state)
+TEST(test_compat_by_vdso)
 {
 	_cleanup_imported_ struct imported imported;
 	_cleanup_builder_ struct perf_builder b;
@@ -329,7 +324,7 @@ static void check_two_events(struct perf_builder *b)
 	builder_free(b);
 }
 
-static void test_events(void **state)
+TEST(test_events)
 {
 	uint64_t plain = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 	uint64_t by_id = plain | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_STREAM_ID;
@@ -355,7 +350,7 @@ static void test_events(void **state)
 }
 
 /* A sample of an unknown event is skipped, and reported. */
-static void test_unknown_event(void **state)
+TEST(test_unknown_event)
 {
 	uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TIME;
 	struct builder_sample sample = { .id = { 1, 1, 10, 99, 0 } };
@@ -374,7 +369,7 @@ static void test_unknown_event(void **state)
 }
 
 /* Linux before 3.12 had no identifiers, and attributes have grown since. */
-static void test_old_attributes(void **state)
+TEST(test_old_attributes)
 {
 	static const uint32_t sizes[] = { PERF_ATTR_SIZE_VER0, PERF_ATTR_SIZE_VER1,
 					  PERF_ATTR_SIZE_VER2, PERF_ATTR_SIZE_VER3,
@@ -401,7 +396,7 @@ static void test_old_attributes(void **state)
 /* ---- samples --------------------------------------------------------------------------- */
 
 /* Fields before the registers are skipped, by their own lengths. */
-static void test_sample_fields(void **state)
+TEST(test_sample_fields)
 {
 	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, 0xffff000000000001,
 					  PERF_CONTEXT_USER,   0x5000,
@@ -462,7 +457,7 @@ static void test_sample_fields(void **state)
 }
 
 /* perf record --call-graph lbr: the CPU's call record is the chain. */
-static void test_recorded_calls(void **state)
+TEST(test_recorded_calls)
 {
 	static const uint64_t chain[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT, PERF_CONTEXT_USER,
 					  0x1000, 0x6000 };
@@ -522,7 +517,7 @@ static void test_recorded_calls(void **state)
 }
 
 /* perf record -g: chains that the kernel walked. */
-static void test_frame_chains(void **state)
+TEST(test_frame_chains)
 {
 	static const uint64_t user[] = { PERF_CONTEXT_USER, 0x1000, 0x2000 };
 	static const uint64_t both[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT, PERF_CONTEXT_USER,
@@ -593,7 +588,7 @@ static void put_deferred(struct perf_builder *b, struct builder_id id, uint64_t 
 /*
  * The kernel's part is in the sample, the user's part follows when the task returns to user space.
  */
-static void test_deferred_chains(void **state)
+TEST(test_deferred_chains)
 {
 	static const uint64_t waits[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT,
 					  (uint64_t)-640 /* PERF_CONTEXT_USER_DEFERRED */, 42 };
@@ -648,7 +643,7 @@ static void test_deferred_chains(void **state)
 }
 
 /* A chain shared by very many samples. */
-static void test_deferred_chain_of_many(void **state)
+TEST(test_deferred_chain_of_many)
 {
 	static const uint64_t waits[] = { (uint64_t)-640, 42 };
 	static uint64_t words[8000];
@@ -672,7 +667,7 @@ static void test_deferred_chain_of_many(void **state)
 }
 
 /* Registers were requested, but there were none: a kernel thread. */
-static void test_no_registers(void **state)
+TEST(test_no_registers)
 {
 	static const uint64_t kernel[] = { PERF_CONTEXT_KERNEL, KERNEL_TEXT };
 	struct builder_sample sample = {
@@ -712,7 +707,7 @@ static void test_no_registers(void **state)
 /* ---- order ----------------------------------------------------------------------------- */
 
 /* perf writes the contents of each CPU's buffer, one after the other. */
-static void test_order(void **state)
+TEST(test_order)
 {
 	_cleanup_imported_ struct imported imported;
 	_cleanup_builder_ struct perf_builder b = { 0 };
@@ -742,26 +737,7 @@ static void test_order(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpus),
-		cmocka_unit_test(test_compressed),
-		cmocka_unit_test(test_unknown_cpu),
-		cmocka_unit_test(test_foreign_cpu),
-		cmocka_unit_test(test_compat),
-		cmocka_unit_test(test_compat_by_vdso),
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_unknown_event),
-		cmocka_unit_test(test_old_attributes),
-		cmocka_unit_test(test_sample_fields),
-		cmocka_unit_test(test_recorded_calls),
-		cmocka_unit_test(test_frame_chains),
-		cmocka_unit_test(test_deferred_chains),
-		cmocka_unit_test(test_deferred_chain_of_many),
-		cmocka_unit_test(test_no_registers),
-		cmocka_unit_test(test_order),
-	};
-
 	/* This host's kernel and perf's cache must not be used. */
 	setenv("HOME", "/nonexistent", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_tests_run(NULL, NULL);
 }

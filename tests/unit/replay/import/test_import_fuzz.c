@@ -4,17 +4,13 @@
  * an error and no output file.  Numbers repeat in every run; FUZZ_SECONDS continues for longer,
  * FUZZ_SEED starts elsewhere.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <sys/resource.h>
 
 #include "tests/support/import.h"
 #include "tests/support/mutate.h"
 #include "tests/support/perf_example.h"
+#include "tests/support/test.h"
 
 #define FLAGS (BUILD_FLAG(FREQ) | BUILD_FLAG(SAMPLE_ID_ALL))
 
@@ -75,7 +71,7 @@ static void keep_for_fuzzing(const struct reel_buffer *bytes, size_t i)
 	close(fd);
 }
 
-static void test_examples(void **state)
+TEST(test_examples)
 {
 	struct reel_buffer all[EXAMPLES] = { 0 };
 
@@ -92,7 +88,7 @@ static void test_examples(void **state)
 }
 
 /* A file cut anywhere is reported, unless the missing part is not needed. */
-static void test_prefixes(void **state)
+TEST(test_prefixes)
 {
 	struct reel_buffer all[EXAMPLES] = { 0 };
 
@@ -116,7 +112,7 @@ static void test_prefixes(void **state)
 
 /* ---- mutations -------------------------------------------------------------------------- */
 
-static void test_single_bytes(void **state)
+TEST(test_single_bytes)
 {
 	static const uint8_t values[] = { 0, 1, 0x7f, 0x80, 0xff };
 	struct reel_buffer all[EXAMPLES] = { 0 };
@@ -155,7 +151,7 @@ static void insert_fixed(uint64_t *random, struct reel_buffer *bytes)
 		memcpy(bytes->bytes + at, &value, size);
 }
 
-static void test_mutations(void **state)
+TEST(test_mutations)
 {
 	uint64_t random = number_of("FUZZ_SEED", 42);
 	double until = seconds() + (double)number_of("FUZZ_SECONDS", 10);
@@ -233,7 +229,7 @@ static void bomb(uint32_t type, uint16_t record, uint64_t size, struct reel_buff
 }
 
 /* Ten thousand times the file's size: large records, and small ones that each cost an entry. */
-static void test_bombs(void **state)
+TEST(test_bombs)
 {
 	static const struct {
 		uint32_t type;
@@ -268,7 +264,7 @@ static void set64(struct reel_buffer *bytes, size_t at, uint64_t value)
 }
 
 /* Every number in the header, and every value of every word: what a count can be. */
-static void test_counts(void **state)
+TEST(test_counts)
 {
 	static const uint64_t values[] = { 0,	       1,	   104,
 					   1ull << 31, UINT32_MAX, 1ull << 40,
@@ -297,7 +293,7 @@ static void test_counts(void **state)
 }
 
 /* All events claim the same ids, which fill the file: quadratic in its size. */
-static void test_overlapping_ids(void **state)
+TEST(test_overlapping_ids)
 {
 	enum { EVENTS = 20000, EACH = 96 + 16 };
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -324,7 +320,7 @@ static void test_overlapping_ids(void **state)
 }
 
 /* A pipe may describe more events at any time; that must not process all of them each time. */
-static void test_late_events(void **state)
+TEST(test_late_events)
 {
 	struct perf_builder b = { .is_pipe = true };
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -362,7 +358,7 @@ static size_t files_in(const char *path)
 	return n - 2;
 }
 
-static void test_nothing_left(void **state)
+TEST(test_nothing_left)
 {
 	char directory[] = "/tmp/test-import-XXXXXX", output[64];
 	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
@@ -402,14 +398,6 @@ static void test_nothing_left(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_examples),     cmocka_unit_test(test_prefixes),
-		cmocka_unit_test(test_single_bytes), cmocka_unit_test(test_mutations),
-		cmocka_unit_test(test_bombs),	     cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_late_events),  cmocka_unit_test(test_overlapping_ids),
-		cmocka_unit_test(test_nothing_left),
-	};
-
 	setenv("HOME", "/nonexistent", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_tests_run(NULL, NULL);
 }

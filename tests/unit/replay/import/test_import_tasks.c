@@ -2,13 +2,8 @@
 /*
  * Imports of perf.data: mappings of processes over time, modules and their build-ids, and losses.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "tests/support/import.h"
+#include "tests/support/test.h"
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define FLAGS	    (BUILD_FLAG(FREQ) | BUILD_FLAG(SAMPLE_ID_ALL))
@@ -43,7 +38,7 @@ static void put_at(struct perf_builder *b, uint64_t time, uint32_t pid, uint32_t
 
 /* ---- processes --------------------------------------------------------------------------- */
 
-static void test_fork(void **state)
+TEST(test_fork)
 {
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
@@ -75,7 +70,7 @@ static void test_fork(void **state)
 }
 
 /* At the beginning of a recording, perf lists each existing mapping. */
-static void test_made_up_fork(void **state)
+TEST(test_made_up_fork)
 {
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
@@ -92,7 +87,7 @@ static void test_made_up_fork(void **state)
 	assert_lines(2, &imported, "THREAD ", "space=2 origin=0 ");
 }
 
-static void test_exec(void **state)
+TEST(test_exec)
 {
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
@@ -118,7 +113,7 @@ static void test_exec(void **state)
 }
 
 /* Numbers that are reused, even where the end of the first was lost. */
-static void test_reused_numbers(void **state)
+TEST(test_reused_numbers)
 {
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
@@ -142,7 +137,7 @@ static void test_reused_numbers(void **state)
 }
 
 /* A task that is being torn down has no numbers any more; the idle tasks all have 0. */
-static void test_odd_numbers(void **state)
+TEST(test_odd_numbers)
 {
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported;
@@ -158,7 +153,7 @@ static void test_odd_numbers(void **state)
 }
 
 /* Without sample_id_all, only samples, forks and exits have times. */
-static void test_no_sample_ids(void **state)
+TEST(test_no_sample_ids)
 {
 	_cleanup_builder_ struct perf_builder b = start(BUILD_FLAG(FREQ));
 	_cleanup_imported_ struct imported imported;
@@ -178,7 +173,7 @@ static void test_no_sample_ids(void **state)
 
 /* ---- mappings and modules ------------------------------------------------------------------ */
 
-static void test_mappings(void **state)
+TEST(test_mappings)
 {
 	uint8_t id[20] = { 0xaa, 0xbb, 0xcc, 0xdd, 0xee };
 	_cleanup_builder_ struct perf_builder b = start(FLAGS | BUILD_FLAG(BUILD_ID));
@@ -228,7 +223,7 @@ static void test_mappings(void **state)
  * not; these have the device there. With the disks' major number 8, half an inode would be read as
  * a build-id.
  */
-static void test_marked_mappings(void **state)
+TEST(test_marked_mappings)
 {
 	/* MMAP2's union: maj 8, min 1, ino 4711, generation 3; put_mmap2 puts the size first. */
 	uint8_t device[20] = { 1, 0, 0, 0, 0x67, 0x12, 0, 0, 0, 0, 0, 0, 3 };
@@ -243,7 +238,7 @@ static void test_marked_mappings(void **state)
 }
 
 /* The list of build-ids at the end of a file, or as a pipe's records. */
-static void test_build_ids(void **state)
+TEST(test_build_ids)
 {
 	uint8_t id[20] = { 1, 2, 3, 4, 5, 6, 7 };
 
@@ -277,7 +272,7 @@ static void test_build_ids(void **state)
 }
 
 /* The kernel's names, from a list given by the user. */
-static void test_kernel_names(void **state)
+TEST(test_kernel_names)
 {
 	static const char list[] = "ffffffff81000000 T _text\n"
 				   "ffffffff81000100 T do_work\n"
@@ -352,7 +347,7 @@ static void put_lost(struct perf_builder *b, uint32_t type, uint16_t misc, uint6
 	end_with_id(b, at(time, 1, 1));
 }
 
-static void test_losses(void **state)
+TEST(test_losses)
 {
 	_cleanup_builder_ struct perf_builder b = start(FLAGS);
 	_cleanup_imported_ struct imported imported, twice;
@@ -383,16 +378,7 @@ static void test_losses(void **state)
 
 int main(void)
 {
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fork),	    cmocka_unit_test(test_made_up_fork),
-		cmocka_unit_test(test_exec),	    cmocka_unit_test(test_reused_numbers),
-		cmocka_unit_test(test_odd_numbers), cmocka_unit_test(test_no_sample_ids),
-		cmocka_unit_test(test_mappings),    cmocka_unit_test(test_marked_mappings),
-		cmocka_unit_test(test_build_ids),   cmocka_unit_test(test_kernel_names),
-		cmocka_unit_test(test_losses),
-	};
-
 	/* This host's kernel and perf's cache must not be used. */
 	setenv("HOME", "/nonexistent", 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_tests_run(NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an address of a space contains, for the unwinder. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include <elf.h>
 
-#include <cmocka.h>
-
 #include "replay/names/code_map.h"
+#include "tests/support/test.h"
 
 static void add(struct reel_timeline *timeline, struct reel_record record)
 {
@@ -53,7 +48,7 @@ static void add_modules(struct reel_timeline *timeline)
  * perf record lists data as well as code.  A pc in data is not code of an unknown kind (JIT), for
  * which frame pointers may be tried: a stack that ends in zeros there would look complete.
  */
-static void data_is_no_code(void **state)
+TEST(data_is_no_code)
 {
 	static const char *const nowhere[] = { NULL };
 	struct reel_capture_options options = { .no_host_files = true, .debug_dirs = nowhere };
@@ -89,7 +84,7 @@ static void data_is_no_code(void **state)
 
 /* A JIT's code is read like a file's, across adjacent records; a file takes precedence, and the
  * code of a missing file can also have been recorded. */
-static void recorded_code_is_read(void **state)
+TEST(recorded_code_is_read)
 {
 	static const char *const nowhere[] = { NULL };
 	struct reel_capture_options options = { .no_host_files = true, .debug_dirs = nowhere };
@@ -144,7 +139,7 @@ static void recorded_code_is_read(void **state)
  * Only the pages with code are in the range, of which the unwinder's fast path takes all addresses
  * for code of the file.
  */
-static void vdso_code(void **state)
+TEST(vdso_code)
 {
 	static const struct {
 		Elf32_Ehdr header;
@@ -202,13 +197,4 @@ static void vdso_code(void **state)
 	free(map);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(data_is_no_code),
-		cmocka_unit_test(recorded_code_is_read),
-		cmocka_unit_test(vdso_code),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images of a module that replace or change each other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "format/image_patch.h"
 #include "replay/names/module.h"
+#include "tests/support/test.h"
 
 struct images {
 	struct reel_timeline *timeline;
@@ -88,9 +83,9 @@ static void expect(struct images *images, char *text)
 	reel_modules_visit(images->modules, compare, text);
 }
 
-static void changes_follow_each_other(void **state)
+TEST_WITH(changes_follow_each_other, open_images, close_images)
 {
-	struct images *images = *state;
+	struct images *images = *fixture;
 
 	add(images, "one", 0, NULL, 0);
 	add(images, "one two", 1, "one", 1);
@@ -103,9 +98,9 @@ static void changes_follow_each_other(void **state)
 }
 
 /* Its block was damaged: the later change is of no use, but the first image is. */
-static void a_lost_change_is_no_error(void **state)
+TEST_WITH(a_lost_change_is_no_error, open_images, close_images)
 {
-	struct images *images = *state;
+	struct images *images = *fixture;
 
 	add(images, "one", 0, NULL, 0);
 	add(images, "one two three", 2, "one two", 2);
@@ -115,18 +110,18 @@ static void a_lost_change_is_no_error(void **state)
 	expect(images, "one four");
 }
 
-static void a_change_without_an_image_is_ignored(void **state)
+TEST_WITH(a_change_without_an_image_is_ignored, open_images, close_images)
 {
-	struct images *images = *state;
+	struct images *images = *fixture;
 
 	add(images, "one two", 1, "one", 1);
 	add(images, "whole", 2, NULL, 0);
 	expect(images, "whole");
 }
 
-static void a_wrong_change_is_damage(void **state)
+TEST_WITH(a_wrong_change_is_damage, open_images, close_images)
 {
-	struct images *images = *state;
+	struct images *images = *fixture;
 	struct reel_error *error;
 
 	add(images, "one", 0, NULL, 0);
@@ -137,18 +132,4 @@ static void a_wrong_change_is_damage(void **state)
 	expect(images, "one");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(changes_follow_each_other, open_images,
-						close_images),
-		cmocka_unit_test_setup_teardown(a_lost_change_is_no_error, open_images,
-						close_images),
-		cmocka_unit_test_setup_teardown(a_change_without_an_image_is_ignored, open_images,
-						close_images),
-		cmocka_unit_test_setup_teardown(a_wrong_change_is_damage, open_images,
-						close_images),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

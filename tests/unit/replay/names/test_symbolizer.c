@@ -4,12 +4,8 @@
  */
 #include <dlfcn.h>
 #include <lzma.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "base/bytes.h"
 #include "replay/dwarf/line_table.h"
@@ -19,6 +15,7 @@
 #include "replay/names/symbolizer.h"
 #include "tests/support/cfi_builder.h"
 #include "tests/support/elf_builder.h"
+#include "tests/support/test.h"
 
 /* ---- ranges ------------------------------------------------------------------ */
 
@@ -29,7 +26,7 @@ static uint32_t find(const struct reel_range_map *map, uint64_t address)
 	return entry ? entry->value : 0;
 }
 
-static void test_ranges_overlap(void **state)
+TEST(test_ranges_overlap)
 {
 	struct reel_range_map map = { 0 };
 
@@ -55,7 +52,7 @@ static void test_ranges_overlap(void **state)
 	reel_range_map_free(&map);
 }
 
-static void test_ranges_at_random(void **state)
+TEST(test_ranges_at_random)
 {
 	srand(1);
 	for (int round = 0; round < 300; round++) {
@@ -80,7 +77,7 @@ static void test_ranges_at_random(void **state)
 
 /* ---- names --------------------------------------------------------------------- */
 
-static void test_demangle(void **state)
+TEST(test_demangle)
 {
 	static const struct {
 		const char *mangled, *expected;
@@ -165,7 +162,7 @@ static const char *symbol_at(const struct reel_symbol_table *table, uint64_t add
 	return symbol ? symbol->name : "";
 }
 
-static void test_symbol_choice(void **state)
+TEST(test_symbol_choice)
 {
 	static const struct symbol_spec specs[] = {
 		{ "alpha", STB_GLOBAL, STT_FUNC, 0x1000, 0x100, 1 },
@@ -228,7 +225,7 @@ static void test_symbol_choice(void **state)
 }
 
 /* $x, $d and similar symbols mark where code changes to data, on CPUs that have them. */
-static void test_mapping_symbols(void **state)
+TEST(test_mapping_symbols)
 {
 	static const struct symbol_spec specs[] = {
 		{ "$x", STB_LOCAL, STT_NOTYPE, 0x1000, 0, 1 },
@@ -255,7 +252,7 @@ static void test_mapping_symbols(void **state)
 	}
 }
 
-static void test_names_and_offsets(void **state)
+TEST(test_names_and_offsets)
 {
 	static const struct symbol_spec specs[] = {
 		{ "memcpy@@GLIBC_2.14", STB_GLOBAL, STT_FUNC, 0x1000, 0x40, 1 },
@@ -302,7 +299,7 @@ static void test_names_and_offsets(void **state)
 }
 
 /* Labels of annobin and BOLT are not names, whatever their type. */
-static void test_tools_labels(void **state)
+TEST(test_tools_labels)
 {
 	static const struct symbol_spec specs[] = {
 		{ ".annobin_main.c.unlikely", STB_LOCAL, STT_FUNC, 0x1000, 0, 1 },
@@ -370,7 +367,7 @@ static void check_mini(const struct elf_builder *builder, const char *name, cons
 	reel_elf_file_close(file);
 }
 
-static void test_mini_debug_info(void **state)
+TEST(test_mini_debug_info)
 {
 	static const struct symbol_spec specs[] = {
 		{ "static_function", STB_LOCAL, STT_FUNC, 0x1000, 0x40, 1 },
@@ -419,7 +416,7 @@ static struct reel_cfi *make_cfi(const uint64_t (*ranges)[2], size_t n, bool deb
 }
 
 /* Where a name is missing, an FDE gives the function's start; where a size is missing, its end. */
-static void test_unwind_entries(void **state)
+TEST(test_unwind_entries)
 {
 	static const struct symbol_spec specs[] = {
 		{ "sized", STB_GLOBAL, STT_FUNC, 0x1000, 0x20, 1 },
@@ -534,7 +531,7 @@ __attribute__((noinline)) static void outer(void)
 	middle();
 }
 
-static void test_inlined_functions(void **state)
+TEST(test_inlined_functions)
 {
 	const struct reel_symbol_frame *frames;
 	struct reel_symbolizer *symbolizer;
@@ -579,7 +576,7 @@ static void test_inlined_functions(void **state)
 }
 
 /* A library as distributions ship it: with only .dynsym. */
-static void test_dynamic_symbols(void **state)
+TEST(test_dynamic_symbols)
 {
 	const struct reel_symbol_frame *frames;
 	struct reel_symbolizer *symbolizer;
@@ -623,7 +620,7 @@ static const uint8_t line_table[] = {
 	1,    2,   16,	 0,    1,    1,
 };
 
-static void test_line_table(void **state)
+TEST(test_line_table)
 {
 	struct reel_line_input input = { .directory = "/src",
 					 .text_begin = 0x1000,
@@ -689,7 +686,7 @@ static const uint8_t line_table_5[] = {
 	18,  2,	  1,   0,    1,	  1, /* line + 3, advance_pc 1, end_sequence */
 };
 
-static void test_line_table_directory_0(void **state)
+TEST(test_line_table_directory_0)
 {
 	struct reel_line_input input = { .directory = "./csu",
 					 .text_begin = 0x1000,
@@ -712,23 +709,4 @@ static void test_line_table_directory_0(void **state)
 	reel_line_table_destroy(table);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_line_table_directory_0),
-		cmocka_unit_test(test_ranges_overlap),
-		cmocka_unit_test(test_ranges_at_random),
-		cmocka_unit_test(test_demangle),
-		cmocka_unit_test(test_symbol_choice),
-		cmocka_unit_test(test_mapping_symbols),
-		cmocka_unit_test(test_names_and_offsets),
-		cmocka_unit_test(test_tools_labels),
-		cmocka_unit_test(test_mini_debug_info),
-		cmocka_unit_test(test_unwind_entries),
-		cmocka_unit_test(test_inlined_functions),
-		cmocka_unit_test(test_dynamic_symbols),
-		cmocka_unit_test(test_line_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -3,17 +3,13 @@
  * replay/rewrite/rewrite.c: a rewritten fixture contains everything that could be read from the
  * original.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
 
 #include "replay/rewrite/rewrite.h"
 #include "tests/support/example.h"
 #include "tests/support/read_all.h"
+#include "tests/support/test.h"
 
 #define DIRECTORY "testdata/format"
 
@@ -115,7 +111,7 @@ static void check_fixtures(const struct reel_rewrite_rules *rules)
 	assert_true(n > 50);
 }
 
-static void test_copies(void **state)
+TEST(test_copies)
 {
 	const struct reel_rewrite_rules rules = { 0 };
 
@@ -141,7 +137,7 @@ static enum reel_rewrite_record keep_record(void *context, struct reel_record *r
 	return REEL_REWRITE_COPY;
 }
 
-static void test_copies_of_samples(void **state)
+TEST(test_copies_of_samples)
 {
 	size_t n = 0;
 	const struct reel_rewrite_rules rules = {
@@ -157,7 +153,7 @@ static void test_copies_of_samples(void **state)
 /*
  * The lists in a capture's options may be freed before shrinking opens another capture with them.
  */
-static void test_options_are_kept(void **state)
+TEST(test_options_are_kept)
 {
 	const char *files[] = { "/proc/self/exe", NULL };
 	const REEL_SIZED(reel_capture_options, options, .module_files = files);
@@ -177,7 +173,7 @@ static void test_options_are_kept(void **state)
 /* ---- shrinking ---------------------------------------------------------------- */
 
 /* A frame-pointer walk treats anything as a return address; scrubbing would remove it. */
-static void test_shrinks_chains(void **state)
+TEST(test_shrinks_chains)
 {
 	uint64_t chain[] = { 0x401100, 0x401200, 0x68736d6170617373 };
 	struct reel_sample sample = {
@@ -259,7 +255,7 @@ static bool check_item(const struct reel_block_item *item)
 	return item->kind == REEL_ITEM_SAMPLE;
 }
 
-static void test_changes(void **state)
+TEST(test_changes)
 {
 	const struct reel_rewrite_rules rules = {
 		.sample = clear_sample,
@@ -302,13 +298,4 @@ static void test_changes(void **state)
 	close(from);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_copies),		 cmocka_unit_test(test_copies_of_samples),
-		cmocka_unit_test(test_options_are_kept), cmocka_unit_test(test_shrinks_chains),
-		cmocka_unit_test(test_changes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

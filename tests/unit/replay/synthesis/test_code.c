@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Following code that is not there: it has no effects, whatever was on the stack before. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "replay/synthesis/code.h"
+#include "tests/support/test.h"
 
 static bool reads_nothing(void *module, uint64_t address, size_t size, uint8_t *bytes_ret)
 {
@@ -25,9 +20,8 @@ static __attribute__((noinline)) void fill_stack(int byte)
 	__asm__ volatile("" ::"r"(bytes) : "memory");
 }
 
-static void unreadable_code_has_no_effects(void **state)
+TEST(unreadable_code_has_no_effects)
 {
-	(void)state;
 	for (int byte = 0; byte <= 1; byte++) {
 		struct reel_code_reader reader = { .input = { .arch = reel_arch_by_name("x86_64"),
 							      .read_code = reads_nothing } };
@@ -48,9 +42,4 @@ static void unreadable_code_has_no_effects(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(unreadable_code_has_no_effects) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

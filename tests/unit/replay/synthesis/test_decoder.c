@@ -5,18 +5,13 @@
  * Notation: where control goes (nothing: to the next instruction), then the writes: to a register,
  * or of that many bytes at a register plus a constant; ? is an unknown value.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/error.h"
 #include "replay/synthesis/instruction.h"
+#include "tests/support/test.h"
 
 #define ADDRESS 0x10000
 
@@ -141,7 +136,7 @@ static void check(const char *name, const struct instruction_case *cases, size_t
 	assert_true(equal);
 }
 
-static void test_x86_64(void **state)
+TEST(test_x86_64)
 {
 	const struct instruction_case cases[] = {
 		{ "push %rbx", BYTES(0x53), "rsp = ?, rsp = rsp-8, 8 at [rsp-8] = rbx" },
@@ -183,7 +178,7 @@ static void test_x86_64(void **state)
 	check("x86_64", cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void test_i386(void **state)
+TEST(test_i386)
 {
 	const struct instruction_case cases[] = {
 		{ "push %ebx", BYTES(0x53), "esp = ?, esp = esp-4, 4 at [esp-4] = ebx" },
@@ -200,7 +195,7 @@ static void test_i386(void **state)
 	check("i386", cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void test_aarch64(void **state)
+TEST(test_aarch64)
 {
 	const struct instruction_case cases[] = {
 		{ "stp x29, x30, [sp, #-32]!", BYTES(0xfd, 0x7b, 0xbe, 0xa9),
@@ -285,7 +280,7 @@ static void test_aarch64(void **state)
 	check("aarch64", cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void test_riscv64(void **state)
+TEST(test_riscv64)
 {
 	const struct instruction_case cases[] = {
 		{ "addi sp,sp,-48", BYTES(0x79, 0x71), "sp = sp-48" },
@@ -341,7 +336,7 @@ static void test_riscv64(void **state)
 	check("riscv64", cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-static void test_s390x(void **state)
+TEST(test_s390x)
 {
 	const struct instruction_case cases[] = {
 		{ "stmg %r14,%r15,112(%r15)", BYTES(0xeb, 0xef, 0xf0, 0x70, 0x00, 0x24),
@@ -423,7 +418,7 @@ static void test_s390x(void **state)
 }
 
 /* Invalid bytes, and instructions with unknown effects. */
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
 	static const struct {
 		const char *arch;
@@ -451,7 +446,7 @@ static void test_unknown(void **state)
 /*
  * An entry hidden by an earlier one would have no effect, and neither would one that cannot match.
  */
-static void test_tables(void **state)
+TEST(test_tables)
 {
 	for (const struct reel_arch *const *arch = reel_arch_all; *arch; arch++) {
 		const struct reel_arch_instructions *all = (*arch)->instructions;
@@ -478,14 +473,4 @@ static void test_tables(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_x86_64),	cmocka_unit_test(test_i386),
-		cmocka_unit_test(test_aarch64), cmocka_unit_test(test_riscv64),
-		cmocka_unit_test(test_s390x),	cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_tables),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

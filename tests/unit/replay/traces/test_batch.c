@@ -2,17 +2,12 @@
 /* replay/traces/batch.c, previous_trace.c: a batch returns the traces put into it, whatever they
  * share.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
-
 #include "replay/traces/batch.h"
 #include "replay/traces/previous_trace.h"
 #include "tests/support/example.h"
+#include "tests/support/test.h"
 
 #define STACKS	  5
 #define DEPTH_MAX 60
@@ -118,18 +113,18 @@ static void round_trip(size_t n_stacks, uint64_t random)
 	reel_batch_destroy(batch);
 }
 
-static void test_one_stack(void **state)
+TEST(test_one_stack)
 {
 	round_trip(1, 1);
 }
 
-static void test_many_stacks(void **state)
+TEST(test_many_stacks)
 {
 	round_trip(STACKS, 2);
 }
 
 /* A cleared batch is as good as new. */
-static void test_clear(void **state)
+TEST(test_clear)
 {
 	struct stack stack = { .n = 3, .values = { 1, 2, 3 } };
 	struct reel_batch_view view = { 0 };
@@ -158,7 +153,7 @@ static void test_clear(void **state)
 }
 
 /* Frames of the previous batch take no room from others, as long as there are not too many. */
-static void test_repeated_frames(void **state)
+TEST(test_repeated_frames)
 {
 	static const size_t repeated[] = { 0, 3, REEL_BATCH_FRAMES, REEL_BATCH_FRAMES_MAX - 1 };
 	static const size_t wanted[] = { REEL_BATCH_FRAMES, REEL_BATCH_FRAMES + 3,
@@ -176,7 +171,7 @@ static void test_repeated_frames(void **state)
 }
 
 /* Runs of modules, named frames and arrays, compared with plain lists. */
-static void test_previous_traces(void **state)
+TEST(test_previous_traces)
 {
 	struct reel_previous_traces previous_traces = { 0 };
 	uint64_t addresses[DEPTH_MAX], lookups[DEPTH_MAX];
@@ -224,13 +219,4 @@ static void test_previous_traces(void **state)
 	reel_previous_traces_free(&previous_traces);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_stack),	cmocka_unit_test(test_many_stacks),
-		cmocka_unit_test(test_clear),		cmocka_unit_test(test_repeated_frames),
-		cmocka_unit_test(test_previous_traces),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which traces pass a filter of labels. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "replay/traces/sample_filter.h"
+#include "tests/support/test.h"
 
 static const struct reel_label labels[] = {
 	{ "cgroup", REEL_LABEL_TEXT, 0, "/system.slice/web.service" },
@@ -27,9 +22,8 @@ static bool passes(const char *key, const char *value, enum reel_match_kind kind
 	return reel_label_match_passes(&match, &trace);
 }
 
-static void values_are_texts_or_numbers(void **state)
+TEST(values_are_texts_or_numbers)
 {
-	(void)state;
 	assert_true(passes("arg1", "4096", REEL_MATCH_VALUE));
 	assert_true(passes("arg1", "0x1000", REEL_MATCH_VALUE));
 	assert_false(passes("arg1", "4097", REEL_MATCH_VALUE));
@@ -44,9 +38,8 @@ static void values_are_texts_or_numbers(void **state)
 	assert_false(passes("container", "01234567", REEL_MATCH_VALUE));
 }
 
-static void prefixes_and_paths(void **state)
+TEST(prefixes_and_paths)
 {
-	(void)state;
 	assert_true(passes("container", "01234567", REEL_MATCH_PREFIX));
 	assert_false(passes("container", "0123456789abcdef0", REEL_MATCH_PREFIX));
 	assert_true(passes("cgroup", "/system.slice", REEL_MATCH_BELOW));
@@ -57,9 +50,8 @@ static void prefixes_and_paths(void **state)
 	assert_false(passes("cgroup", "/system.slice/web.service/x", REEL_MATCH_BELOW));
 }
 
-static void ids_and_names(void **state)
+TEST(ids_and_names)
 {
-	(void)state;
 	assert_true(passes("container", "web", REEL_MATCH_ID));
 	assert_true(passes("container", "0123456789abcdef", REEL_MATCH_ID));
 	assert_true(passes("container", "01234567", REEL_MATCH_ID));
@@ -72,15 +64,14 @@ static void ids_and_names(void **state)
 	assert_false(passes("lock", "web", REEL_MATCH_ID));
 }
 
-static void no_value_selects_what_has_no_label(void **state)
+TEST(no_value_selects_what_has_no_label)
 {
-	(void)state;
 	assert_true(passes("pod", "", REEL_MATCH_VALUE));
 	assert_false(passes("container", "", REEL_MATCH_VALUE));
 	assert_false(passes("pod", "x", REEL_MATCH_VALUE));
 }
 
-static void keys_must_all_match(void **state)
+TEST(keys_must_all_match)
 {
 	const struct reel_label_match given[] = {
 		{ "container", "other", REEL_MATCH_VALUE },
@@ -92,7 +83,6 @@ static void keys_must_all_match(void **state)
 	REEL_SIZED(reel_filter, from, .labels = given);
 	struct reel_sample_filter filter;
 
-	(void)state;
 	for (from.n_labels = 0; from.n_labels <= 4; from.n_labels++) {
 		assert_null(reel_sample_filter_copy(&from, 0, &filter));
 		assert_ptr_not_equal(filter.lists.labels, given);
@@ -105,12 +95,11 @@ static void keys_must_all_match(void **state)
 }
 
 /* A label under any other name could not be selected. */
-static void all_keys_are_listed(void **state)
+TEST(all_keys_are_listed)
 {
 	struct reel_trace_labels made = { 0 };
 	size_t n = 0;
 
-	(void)state;
 	for (uint64_t key = 0; key <= REEL_LABEL_KEY_MAX; key++) {
 		const struct reel_sample_label label = { .key = key, .kind = REEL_LABEL_UNSIGNED };
 		const struct reel_sample sample = { .labels = &label, .n_labels = 1 };
@@ -129,16 +118,4 @@ static void all_keys_are_listed(void **state)
 	reel_trace_labels_free(&made);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_are_texts_or_numbers),
-		cmocka_unit_test(prefixes_and_paths),
-		cmocka_unit_test(ids_and_names),
-		cmocka_unit_test(no_value_selects_what_has_no_label),
-		cmocka_unit_test(keys_must_all_match),
-		cmocka_unit_test(all_keys_are_listed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

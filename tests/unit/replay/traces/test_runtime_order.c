@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/traces: which native frames run which frames of an interpreter. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
-
 #include "base/error.h"
 #include "replay/traces/runtime_order.h"
+#include "tests/support/test.h"
 
 #define FRAMES_MAX 40
 
@@ -95,7 +90,7 @@ static void check(const struct stack *stack)
 	reel_runtime_order_free(&order);
 }
 
-static void test_orders(void **state)
+TEST(test_orders)
 {
 	static const struct stack stacks[] = {
 		/* By native addresses, with Python-to-Python calls in one native frame. */
@@ -141,7 +136,7 @@ static void test_orders(void **state)
 }
 
 /* Hostile: many addresses that belong to no frame. */
-static void test_strays(void **state)
+TEST(test_strays)
 {
 	static struct reel_runtime_frame runtime[REEL_RUNTIME_FRAMES_MAX];
 	const struct reel_sample sample = { .runtime_frames = runtime,
@@ -156,12 +151,4 @@ static void test_strays(void **state)
 	reel_runtime_order_free(&order);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_strays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

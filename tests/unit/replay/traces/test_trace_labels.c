@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Labels of a sample and of its process's cgroup, in the order of reel_label_keys. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "replay/capture/value_keys.h"
 #include "replay/traces/trace_labels.h"
+#include "tests/support/test.h"
 
 static const struct reel_cgroup cgroup = {
 	.id = 1,
@@ -24,7 +19,7 @@ static const struct reel_cgroup cgroup = {
 };
 
 /* A hostile or repeated name does not become a key, and one of other data is prefixed. */
-static void values_have_names(void **state)
+TEST(values_have_names)
 {
 	static const char text[] = "prev_comm,,pid,\x1b[m,prev_comm,unit,more";
 	const struct reel_sample_label own[] = {
@@ -48,7 +43,6 @@ static void values_have_names(void **state)
 	struct reel_trace_labels labels = { 0 };
 	struct reel_trace trace = { 0 };
 
-	(void)state;
 	assert_null(reel_value_keys_make(texts, reel_bytes_of_string(text), &values));
 	assert_null(reel_trace_labels_make(&labels, &sample, values.keys, NULL, &trace));
 	assert_int_equal(trace.n_labels, 7);
@@ -85,7 +79,7 @@ static void expect(const struct reel_sample *sample, const struct reel_cgroup *o
 	reel_trace_labels_free(&labels);
 }
 
-static void both_sources(void **state)
+TEST(both_sources)
 {
 	const struct reel_sample_label own[] = {
 		{ .key = REEL_LABEL_LOCK, .kind = REEL_LABEL_ADDRESS, .number = 0x7f10 },
@@ -94,7 +88,6 @@ static void both_sources(void **state)
 	};
 	struct reel_sample sample = { .labels = own };
 
-	(void)state;
 	expect(&sample, NULL, "");
 	expect(&sample, &cgroup,
 	       "cgroup=/kubepods/podX/Y container=Y container-name=web pod=X pod-name=shop-0 "
@@ -107,12 +100,4 @@ static void both_sources(void **state)
 	       "pod=X pod-name=shop-0 namespace=default ");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_sources),
-		cmocka_unit_test(values_have_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/traces/trace_maker.c: the contents of batches of traces, which readers of the traces do
  * not see. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "replay/traces/trace_maker.h"
 #include "tests/support/example.h"
+#include "tests/support/test.h"
 
 /* Together more frames than a batch usually has. */
 #define THREADS 4
@@ -89,7 +84,7 @@ static const struct reel_block *only_block_of_samples(const struct reel_capture 
  * However deep, a stack is in a batch once per thread: otherwise, from some depth on, all the work
  * would be repeated for each sample.
  */
-static void test_deep_stacks_are_shared(void **state)
+TEST(test_deep_stacks_are_shared)
 {
 	struct reel_capture *capture = open_capture(write_deep_samples);
 	size_t n_traces = 0, n_frames = 0;
@@ -151,7 +146,7 @@ static void write_jit(struct reel_writer *writer)
 }
 
 /* A return address gets the line and the name of the preceding byte. */
-static void test_jits_have_lines(void **state)
+TEST(test_jits_have_lines)
 {
 	static const uint32_t lines[] = { 9, 7, 9, 0 };
 	struct reel_capture *capture = open_capture(write_jit);
@@ -175,12 +170,4 @@ static void test_jits_have_lines(void **state)
 	reel_capture_close(capture);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_deep_stacks_are_shared),
-		cmocka_unit_test(test_jits_have_lines),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

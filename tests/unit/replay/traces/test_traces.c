@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Iterators over traces: with any number of threads, several at a time, and abandoned midway. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
-
 #include "tests/support/example.h"
+#include "tests/support/test.h"
 
 #define ORDERS "testdata/aarch64/orders"
 
@@ -122,7 +117,7 @@ static uint64_t digest_with(uint32_t threads)
 	return hash;
 }
 
-static void test_any_number(void **state)
+TEST(test_any_number)
 {
 	uint64_t expected = digest_with(1);
 
@@ -132,7 +127,7 @@ static void test_any_number(void **state)
 }
 
 /* Two iterators of one capture, in turn. */
-static void test_two_iterators(void **state)
+TEST(test_two_iterators)
 {
 	struct reel_traces *a, *b;
 	uint64_t expected, hash_a = 0, hash_b = 0;
@@ -160,7 +155,7 @@ static void test_two_iterators(void **state)
 	}
 }
 
-static void test_left_in_the_middle(void **state)
+TEST(test_left_in_the_middle)
 {
 	struct reel_capture *capture = open_capture(3);
 	struct reel_traces *traces;
@@ -182,7 +177,7 @@ static void *digest_in_thread(void *context)
 }
 
 /* Two captures in two threads of the program. */
-static void test_two_captures(void **state)
+TEST(test_two_captures)
 {
 	uint64_t hashes[2] = { 0 };
 	pthread_t threads[2];
@@ -272,7 +267,7 @@ static void walk_twice(struct reel_capture *capture)
 	assert_int_equal(n_problems, before);
 }
 
-static void test_two_threads(void **state)
+TEST(test_two_threads)
 {
 	static const char *const symfs[] = { ORDERS, NULL };
 	const REEL_SIZED(reel_capture_options, options, .symfs = symfs, .no_host_files = true,
@@ -335,7 +330,7 @@ static uint64_t walk_stacks(uint32_t threads, bool wanted)
 	return hash;
 }
 
-static void test_stacks(void **state)
+TEST(test_stacks)
 {
 	const REEL_SIZED(reel_filter, filter, .stacks = true, .wakers = true);
 	struct reel_capture *capture = open_capture(1);
@@ -352,13 +347,4 @@ static void test_stacks(void **state)
 	reel_capture_close(capture);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_any_number),	   cmocka_unit_test(test_two_iterators),
-		cmocka_unit_test(test_left_in_the_middle), cmocka_unit_test(test_two_captures),
-		cmocka_unit_test(test_two_threads),	   cmocka_unit_test(test_stacks),
-	};
-
-	return cmocka_run_group_tests(tests, create_capture, NULL);
-}
+RUN_TESTS_WITH(create_capture, NULL)

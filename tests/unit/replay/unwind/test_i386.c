@@ -24,7 +24,7 @@ static void world_i386(struct world *w)
 
 /* Words are 4 bytes: the next word, all ones, must not get into the return address or ebx, on which
  * the caller's CFA is based. */
-static void test_words(void **unused)
+TEST(test_words)
 {
 	struct world w;
 
@@ -46,7 +46,7 @@ static void test_words(void **unused)
 }
 
 /* The stack ends at 2^32: ebp + offset, a dereferenced expression, and the caller's esp wrap. */
-static void test_wrap(void **unused)
+TEST(test_wrap)
 {
 	struct world w;
 
@@ -95,7 +95,7 @@ static struct reel_cfi_input input_of(const struct cfi_builder *eh)
 }
 
 /* An FDE's pointers in every encoding, for code 3.8 GB away: signed ones wrap. */
-static void test_pointers(void **unused)
+TEST(test_pointers)
 {
 	static const struct {
 		uint8_t encoding, bytes[16];
@@ -130,7 +130,7 @@ static void test_pointers(void **unused)
 }
 
 /* .eh_frame_hdr at a low address: the table's functions are 3.8 GB away, as signed numbers. */
-static void test_header(void **unused)
+TEST(test_header)
 {
 	struct cfi_builder hdr = { .address = 0x10000 };
 	struct cfi_header header;
@@ -158,7 +158,7 @@ static void test_header(void **unused)
 }
 
 /* .debug_frame: addresses of 4 bytes, whether or not the CIE gives the size (version 4). */
-static void test_debug_frame(void **unused)
+TEST(test_debug_frame)
 {
 	for (uint8_t version = 3; version <= 4; version++) {
 		struct cfi_builder debug = { .debug_frame = true, .is_32 = true }, none = { 0 };
@@ -195,7 +195,7 @@ static void interrupted(struct world *w, size_t at)
 }
 
 /* Called from a handler, and interrupted in each of the trampoline's instructions. */
-static void test_signal(void **unused)
+TEST(test_signal)
 {
 	/* The pc, and the offset of sigcontext from esp. */
 	static const struct {
@@ -234,7 +234,7 @@ static void test_signal(void **unused)
 
 /* ---- without CFI -------------------------------------------------------------------------- */
 
-static void test_null_call(void **unused)
+TEST(test_null_call)
 {
 	struct world w;
 
@@ -248,7 +248,7 @@ static void test_null_call(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0, 0x3020, 0x1020);
 }
 
-static void test_frame_pointer(void **unused)
+TEST(test_frame_pointer)
 {
 	struct world w;
 
@@ -278,7 +278,7 @@ static void test_frame_pointer(void **unused)
  *   8b 1c 24  mov (%esp),%ebx;  c3  ret
  *   e8 …  call __x86.get_pc_thunk.ax;  05 …  add $…,%eax;  55  push %ebp;  89 e5  mov %esp,%ebp
  */
-static void test_entries(void **unused)
+TEST(test_entries)
 {
 	static const struct {
 		uint8_t code[16];
@@ -329,7 +329,7 @@ static void test_entries(void **unused)
 /*
  * In the thunk at the beginning of the vDSO's functions, the function has not made its frame yet.
  */
-static void test_thunk(void **unused)
+TEST(test_thunk)
 {
 	struct world w;
 
@@ -353,7 +353,7 @@ static void test_thunk(void **unused)
 
 /* After an `int $0x80` that ends a function, the next function's rules do not apply; at the start
  * of a program nothing has made a call. */
-static void test_system_call(void **unused)
+TEST(test_system_call)
 {
 	struct world w;
 
@@ -373,16 +373,4 @@ static void test_system_call(void **unused)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_words),	    cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_pointers),    cmocka_unit_test(test_header),
-		cmocka_unit_test(test_debug_frame), cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_null_call),   cmocka_unit_test(test_frame_pointer),
-		cmocka_unit_test(test_entries),	    cmocka_unit_test(test_thunk),
-		cmocka_unit_test(test_system_call),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -4,7 +4,7 @@
 
 /* ---- x86_64 ---------------------------------------------------------------------------- */
 
-static void test_chain(void **unused)
+TEST(test_chain)
 {
 	struct world w;
 
@@ -24,7 +24,7 @@ static void test_chain(void **unused)
 
 /* Caller-saved registers that were kept, and a callee-saved one that was lost: the state decides
  * (unwind_world.h compares it both ways). */
-static void test_unusual_registers(void **unused)
+TEST(test_unusual_registers)
 {
 	struct world w;
 
@@ -59,7 +59,7 @@ static void test_unusual_registers(void **unused)
 
 /* A function that ends with a call to a noreturn function: its return address belongs to the next
  * function. */
-static void test_return_address_behind_function(void **unused)
+TEST(test_return_address_behind_function)
 {
 	struct world w;
 
@@ -92,7 +92,7 @@ static void catching_function(struct world *w, uint64_t begin, uint64_t end, con
  * Execution continues at a landing pad, here after its function's `ret`, where the CFA is rsp + 8;
  * at the pad itself it is rsp + 48.
  */
-static void test_landing_pad(void **unused)
+TEST(test_landing_pad)
 {
 	static const uint8_t resume[] =
 		PROGRAM(DW_CFA_def_cfa, 2, 8, DW_CFA_advance_loc | 3, DW_CFA_def_cfa_register, 7,
@@ -157,7 +157,7 @@ static void test_landing_pad(void **unused)
 	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x2010, 0x3000);
 }
 
-static void test_after_syscall(void **unused)
+TEST(test_after_syscall)
 {
 	struct world w;
 
@@ -179,7 +179,7 @@ static void test_after_syscall(void **unused)
  * execve, and a signal at the end of a system call, set the pc: it is the new function's first
  * instruction.
  */
-static void test_after_syscall_elsewhere(void **unused)
+TEST(test_after_syscall_elsewhere)
 {
 	struct world w;
 
@@ -197,7 +197,7 @@ static void test_after_syscall_elsewhere(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x1020);
 }
 
-static void test_popped_register(void **unused)
+TEST(test_popped_register)
 {
 	struct world w;
 
@@ -225,7 +225,7 @@ static void test_popped_register(void **unused)
 }
 
 /* The same farther down than the red zone reaches: the slot was overwritten. */
-static void test_popped_register_below_red_zone(void **unused)
+TEST(test_popped_register_below_red_zone)
 {
 	struct world w;
 
@@ -254,7 +254,7 @@ static void test_popped_register_below_red_zone(void **unused)
  *   315d: 49 8d 62 f8  lea -8(%r10),%rsp
  * CFA = r10, rbp at rbp + 0, rbx at rbp - 16, r10 = CFA for all of them here.
  */
-static void test_popped_by_expression(void **unused)
+TEST(test_popped_by_expression)
 {
 	struct world w;
 
@@ -295,7 +295,7 @@ static void test_popped_by_expression(void **unused)
  *   3013: add $128,%rsp
  *   301a: jmp 2020
  */
-static void test_lock_stub(void **unused)
+TEST(test_lock_stub)
 {
 	static const struct {
 		uint64_t pc;
@@ -340,7 +340,7 @@ static void test_lock_stub(void **unused)
 }
 
 /* In a frame that made a call, sp does not reveal pops. */
-static void test_slot_below_sp_of_caller(void **unused)
+TEST(test_slot_below_sp_of_caller)
 {
 	struct world w;
 
@@ -365,7 +365,7 @@ static void test_slot_below_sp_of_caller(void **unused)
  * A leaf function that saves rbp in the red zone and uses it: the stack's bytes decide, not the
  * register.
  */
-static void test_saved_in_red_zone(void **unused)
+TEST(test_saved_in_red_zone)
 {
 	struct world w;
 
@@ -385,7 +385,7 @@ static void test_saved_in_red_zone(void **unused)
 
 /* A register that cannot be read becomes unknown: that is not a reason to stop, unless a CFA needs
  * it. */
-static void test_unreadable_register(void **unused)
+TEST(test_unreadable_register)
 {
 	struct world w;
 
@@ -416,7 +416,7 @@ static void test_unreadable_register(void **unused)
 }
 
 /* _dl_runtime_resolve_xsavec: the CFA is based on rbx, which its callee has saved. rbp is 0. */
-static void test_cfa_in_rbx(void **unused)
+TEST(test_cfa_in_rbx)
 {
 	struct world w;
 
@@ -436,7 +436,7 @@ static void test_cfa_in_rbx(void **unused)
 }
 
 /* A PLT's CFA: rsp + 8 + ((rip & 15) >= 11) * 8. */
-static void test_plt(void **unused)
+TEST(test_plt)
 {
 	struct world w;
 
@@ -459,7 +459,7 @@ static void test_plt(void **unused)
 /* ---- where stacks end --------------------------------------------------------------------- */
 
 /* An undefined return address is the end: a frame pointer that would lead on is not used. */
-static void test_no_fallback_behind_root(void **unused)
+TEST(test_no_fallback_behind_root)
 {
 	struct world w;
 
@@ -473,7 +473,7 @@ static void test_no_fallback_behind_root(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x1010);
 }
 
-static void test_return_address_zero(void **unused)
+TEST(test_return_address_zero)
 {
 	struct world w;
 
@@ -501,7 +501,7 @@ static void test_return_address_zero(void **unused)
  *   2100: 31 c0           xor %eax,%eax
  *   2102: c3              ret
  */
-static void test_subroutine(void **unused)
+TEST(test_subroutine)
 {
 	struct world w;
 
@@ -522,7 +522,7 @@ static void test_subroutine(void **unused)
 /*
  * _start: at its first instruction, and where it has no FDE; code far after it is not its own.
  */
-static void test_entry(void **unused)
+TEST(test_entry)
 {
 	struct world w;
 
@@ -555,7 +555,7 @@ static void test_entry(void **unused)
 }
 
 /* rbp == 0 proves nothing: the caller without CFI has no good frame-pointer chain. */
-static void test_no_unwind_info(void **unused)
+TEST(test_no_unwind_info)
 {
 	struct world w;
 
@@ -567,7 +567,7 @@ static void test_no_unwind_info(void **unused)
 	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x2010);
 }
 
-static void test_stack_end(void **unused)
+TEST(test_stack_end)
 {
 	struct world w;
 
@@ -588,7 +588,7 @@ static void test_stack_end(void **unused)
  * frames of two words, and the caller of 2030 also calls 3000.  5000 is a function with a frame
  * pointer, 6000 one with a frame of six words, 7000 one with a frame that rbx leads to.
  */
-static void test_gap(void **unused)
+TEST(test_gap)
 {
 	enum {
 		GOOD,
@@ -668,7 +668,7 @@ static void test_gap(void **unused)
  * bn_mul_mont's CFA, [rsp + 8 + 8 r9] + 8: with the scrubbed value of r9 it would be a word of the
  * product, or of a caller that has returned.
  */
-static void test_scrubbed_count(void **unused)
+TEST(test_scrubbed_count)
 {
 	static const enum reel_stop stops[] = { REEL_STOP_ROOT, REEL_STOP_SCRUBBED,
 						REEL_STOP_STACK_CUT };
@@ -700,7 +700,7 @@ static void test_scrubbed_count(void **unused)
 }
 
 /* glibc's longjmp: CFA = rdi, a plain number by now, but all needed values are in registers. */
-static void test_scrubbed_cfa(void **unused)
+TEST(test_scrubbed_cfa)
 {
 	struct world w;
 
@@ -719,7 +719,7 @@ static void test_scrubbed_cfa(void **unused)
 }
 
 /* CFA = rsp, return address from rax's address: sp never moves. */
-static void test_no_progress(void **unused)
+TEST(test_no_progress)
 {
 	struct world w;
 
@@ -734,7 +734,7 @@ static void test_no_progress(void **unused)
 
 /* Two functions that return to each other; sp does not move: CFA = rsp, the return address at rsp
  * or rsp + 8. */
-static void test_circle(void **unused)
+TEST(test_circle)
 {
 	struct world w;
 
@@ -753,7 +753,7 @@ static void test_circle(void **unused)
 	EXPECT(&w, REEL_STOP_NO_PROGRESS, 0x2020);
 }
 
-static void test_backwards(void **unused)
+TEST(test_backwards)
 {
 	struct world w;
 
@@ -767,7 +767,7 @@ static void test_backwards(void **unused)
 	EXPECT(&w, REEL_STOP_NO_PROGRESS, 0x2010);
 }
 
-static void test_depth_limit(void **unused)
+TEST(test_depth_limit)
 {
 	struct world w;
 
@@ -782,7 +782,7 @@ static void test_depth_limit(void **unused)
 	EXPECT(&w, REEL_STOP_DEPTH_LIMIT, 0x2020, 0x2020, 0x2020);
 }
 
-static void test_missing_module(void **unused)
+TEST(test_missing_module)
 {
 	static const struct {
 		enum reel_code_found found;
@@ -804,7 +804,7 @@ static void test_missing_module(void **unused)
 	}
 }
 
-static void test_bad_unwind_info(void **unused)
+TEST(test_bad_unwind_info)
 {
 	struct world w;
 
@@ -834,7 +834,7 @@ static void x86_ucontext(struct world *w, size_t at, uint64_t pc, uint64_t sp, u
  * exact: it is its function's first instruction.  The interrupted stack is below: the handler runs
  * on a different one.
  */
-static void test_signal_without_cfi(void **unused)
+TEST(test_signal_without_cfi)
 {
 	struct world w;
 
@@ -863,7 +863,7 @@ static void test_signal_without_cfi(void **unused)
 }
 
 /* glibc's has CFI with S: CFA = *(rsp + 160), rip at rsp + 168 (and the pattern cannot be read). */
-static void test_signal_with_cfi(void **unused)
+TEST(test_signal_with_cfi)
 {
 	struct world w;
 
@@ -886,7 +886,7 @@ static void test_signal_with_cfi(void **unused)
 }
 
 /* A call through a null pointer, first as a sample, then as the frame below a SIGSEGV handler's. */
-static void test_undo_call(void **unused)
+TEST(test_undo_call)
 {
 	struct world w;
 
@@ -915,43 +915,4 @@ static void test_undo_call(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x4000, 0, 0x2020, 0x1020);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_unusual_registers),
-		cmocka_unit_test(test_return_address_behind_function),
-		cmocka_unit_test(test_landing_pad),
-		cmocka_unit_test(test_after_syscall),
-		cmocka_unit_test(test_after_syscall_elsewhere),
-		cmocka_unit_test(test_popped_register),
-		cmocka_unit_test(test_popped_register_below_red_zone),
-		cmocka_unit_test(test_popped_by_expression),
-		cmocka_unit_test(test_lock_stub),
-		cmocka_unit_test(test_slot_below_sp_of_caller),
-		cmocka_unit_test(test_saved_in_red_zone),
-		cmocka_unit_test(test_unreadable_register),
-		cmocka_unit_test(test_cfa_in_rbx),
-		cmocka_unit_test(test_plt),
-		cmocka_unit_test(test_no_fallback_behind_root),
-		cmocka_unit_test(test_return_address_zero),
-		cmocka_unit_test(test_subroutine),
-		cmocka_unit_test(test_entry),
-		cmocka_unit_test(test_no_unwind_info),
-		cmocka_unit_test(test_gap),
-		cmocka_unit_test(test_stack_end),
-		cmocka_unit_test(test_scrubbed_count),
-		cmocka_unit_test(test_scrubbed_cfa),
-		cmocka_unit_test(test_no_progress),
-		cmocka_unit_test(test_circle),
-		cmocka_unit_test(test_backwards),
-		cmocka_unit_test(test_depth_limit),
-		cmocka_unit_test(test_missing_module),
-		cmocka_unit_test(test_bad_unwind_info),
-		cmocka_unit_test(test_signal_without_cfi),
-		cmocka_unit_test(test_signal_with_cfi),
-		cmocka_unit_test(test_undo_call),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

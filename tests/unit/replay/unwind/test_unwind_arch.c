@@ -17,7 +17,7 @@ static void world_arm(struct world *w)
 /*
  * A leaf keeps its return address in x30, also in a system call; its caller has one on the stack.
  */
-static void test_link_register(void **unused)
+TEST(test_link_register)
 {
 	struct world w;
 
@@ -37,7 +37,7 @@ static void test_link_register(void **unused)
 }
 
 /* A caller cannot have its return address in x30: its call has overwritten it. */
-static void test_link_register_of_caller(void **unused)
+TEST(test_link_register_of_caller)
 {
 	struct world w;
 
@@ -59,7 +59,7 @@ static void test_link_register_of_caller(void **unused)
  * The vDSO's trampoline has S and wrong rules (x30 for the pc).  A signal interrupted a leaf: its
  * x30 counts, and differs from its pc.
  */
-static void test_arm_signal(void **unused)
+TEST(test_arm_signal)
 {
 	struct world w;
 
@@ -92,7 +92,7 @@ static void test_arm_signal(void **unused)
 /*
  * Signed return addresses, with the capture's mask and without it. find_code rejects signed ones.
  */
-static void test_pointer_authentication(void **unused)
+TEST(test_pointer_authentication)
 {
 	struct world w;
 
@@ -112,7 +112,7 @@ static void test_pointer_authentication(void **unused)
 }
 
 /* A leaf without CFI: x30 leads to its caller, which x29 would skip. */
-static void test_leaf_without_cfi(void **unused)
+TEST(test_leaf_without_cfi)
 {
 	struct world w;
 
@@ -132,7 +132,7 @@ static void test_leaf_without_cfi(void **unused)
 /*
  * The record at x29 has the same return address as x30: it belongs to the leaf, which has moved sp.
  */
-static void test_leaf_with_record(void **unused)
+TEST(test_leaf_with_record)
 {
 	struct world w;
 
@@ -153,7 +153,7 @@ static void test_leaf_with_record(void **unused)
 }
 
 /* A leaf without CFI and without a record must have left sp unchanged. */
-static void test_leaf_that_moved_sp(void **unused)
+TEST(test_leaf_that_moved_sp)
 {
 	struct world w;
 
@@ -173,7 +173,7 @@ static void test_leaf_that_moved_sp(void **unused)
  * A function without CFI that keeps a frame pointer, called by one with CFI and without a frame
  * pointer: x29 belongs to a function farther up, and the frames between must not be skipped.
  */
-static void test_record_of_another(void **unused)
+TEST(test_record_of_another)
 {
 	struct world w;
 
@@ -202,7 +202,7 @@ static void test_record_of_another(void **unused)
  *   280c: 10 e2 3f 91  add x16, x16, #0xff8
  *   2810: 20 02 1f d6  br x17
  */
-static void test_arm_lazy_binding(void **unused)
+TEST(test_arm_lazy_binding)
 {
 	struct world w;
 
@@ -234,7 +234,7 @@ static void test_arm_lazy_binding(void **unused)
  * After the last ldp of _dl_runtime_resolve (and of an epilogue that the CFI does not describe),
  * x30's slot is below sp, which is not recorded; x30 still holds it.
  */
-static void test_arm_popped_link_register(void **unused)
+TEST(test_arm_popped_link_register)
 {
 	struct world w;
 
@@ -254,7 +254,7 @@ static void test_arm_popped_link_register(void **unused)
 }
 
 /* An interrupt within the svc of the trampoline, before the kernel counts it as a system call. */
-static void test_arm_interrupted_sigreturn(void **unused)
+TEST(test_arm_interrupted_sigreturn)
 {
 	struct world w;
 
@@ -278,7 +278,7 @@ static void test_arm_interrupted_sigreturn(void **unused)
  * Not a leaf: x30 is in the same code without CFI, the frame record leads on, and sp becomes
  * unknown: the next frame, whose CFA is based on sp, also has a record, at x29.
  */
-static void test_arm_frame_pointer(void **unused)
+TEST(test_arm_frame_pointer)
 {
 	struct world w;
 
@@ -303,7 +303,7 @@ static void test_arm_frame_pointer(void **unused)
 }
 
 /* AAPCS64: a record of zeros is the last one. */
-static void test_arm_last_record(void **unused)
+TEST(test_arm_last_record)
 {
 	struct world w;
 
@@ -315,7 +315,7 @@ static void test_arm_last_record(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2010);
 }
 
-static void test_arm_undo_call(void **unused)
+TEST(test_arm_undo_call)
 {
 	struct world w;
 
@@ -340,7 +340,7 @@ static void test_arm_undo_call(void **unused)
  *                                          2034: d50323bf  autiasp
  *   2040: a8c17bfd  ldp x29, x30, [sp], #16;  2044: 910043ff  add sp, sp, #16;  2048: d65f03c0  ret
  */
-static void test_arm_epilogue_without_cfi(void **unused)
+TEST(test_arm_epilogue_without_cfi)
 {
 	static const struct {
 		uint64_t pc;
@@ -381,7 +381,7 @@ static void test_arm_epilogue_without_cfi(void **unused)
  *                                    or  2016: c0 f4 …            jg …
  *   2010: 48 83 c4 18  add $0x18,%rsp;  2014: c3  ret   or  f3 c3  rep ret
  */
-static void test_epilogue_without_cfi(void **unused)
+TEST(test_epilogue_without_cfi)
 {
 	struct world w;
 
@@ -445,7 +445,7 @@ static void test_epilogue_without_cfi(void **unused)
 
 /* s0 is the CFA itself; ra and the caller's s0 are below it; the pc of a signal frame is 2-byte
  * aligned. */
-static void test_riscv(void **unused)
+TEST(test_riscv)
 {
 	struct world w;
 
@@ -470,7 +470,7 @@ static void test_riscv(void **unused)
 }
 
 /* Before Linux 5.17 s390x's trampoline is in the signal frame itself. */
-static void test_s390x_signal_on_stack(void **unused)
+TEST(test_s390x_signal_on_stack)
 {
 	struct world w;
 
@@ -490,7 +490,7 @@ static void test_s390x_signal_on_stack(void **unused)
 }
 
 /* Big-endian: CFA = r15 + 160; then code without CFI, by the back chain. */
-static void test_s390x(void **unused)
+TEST(test_s390x)
 {
 	struct world w;
 
@@ -519,7 +519,7 @@ static void test_s390x(void **unused)
  * Without a back chain, its slot holds anything; a PLT entry's caller is in r14, and r15 is its
  * own.
  */
-static void test_s390x_no_back_chain(void **unused)
+TEST(test_s390x_no_back_chain)
 {
 	struct world w;
 
@@ -544,30 +544,4 @@ static void test_s390x_no_back_chain(void **unused)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_link_register),
-		cmocka_unit_test(test_link_register_of_caller),
-		cmocka_unit_test(test_arm_signal),
-		cmocka_unit_test(test_pointer_authentication),
-		cmocka_unit_test(test_leaf_without_cfi),
-		cmocka_unit_test(test_leaf_with_record),
-		cmocka_unit_test(test_leaf_that_moved_sp),
-		cmocka_unit_test(test_record_of_another),
-		cmocka_unit_test(test_arm_lazy_binding),
-		cmocka_unit_test(test_arm_popped_link_register),
-		cmocka_unit_test(test_arm_interrupted_sigreturn),
-		cmocka_unit_test(test_arm_epilogue_without_cfi),
-		cmocka_unit_test(test_epilogue_without_cfi),
-		cmocka_unit_test(test_arm_frame_pointer),
-		cmocka_unit_test(test_arm_last_record),
-		cmocka_unit_test(test_arm_undo_call),
-		cmocka_unit_test(test_riscv),
-		cmocka_unit_test(test_s390x_signal_on_stack),
-		cmocka_unit_test(test_s390x),
-		cmocka_unit_test(test_s390x_no_back_chain),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

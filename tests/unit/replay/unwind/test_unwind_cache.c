@@ -47,7 +47,7 @@ static void unwind_moved(struct world *w, struct reel_unwind_cache *cache, uint6
 }
 
 /* Cached data of a module is valid wherever the module is mapped, and only for that module. */
-static void test_remembered_code(void **unused)
+TEST(test_remembered_code)
 {
 	struct reel_unwind_cache *cache;
 	struct world one, other;
@@ -89,7 +89,7 @@ static enum reel_code_found find_code_of_two(void *context, uint64_t address, st
 }
 
 /* Other code replaces a frame's caller: it is not mistaken for the old code. */
-static void test_remembered_caller(void **unused)
+TEST(test_remembered_caller)
 {
 	struct reel_unwind_cache *cache;
 	struct world worlds[3];
@@ -202,7 +202,7 @@ static void unwind_far(const struct far_rule *rule)
  * A cached rule has 16 bits for an offset.  These offsets are at the ends of that range and beyond,
  * where the lower 16 bits select other words of the stack.
  */
-static void test_far_reads(void **unused)
+TEST(test_far_reads)
 {
 	static const struct far_rule rules[] = {
 		/* rbx at cfa - 32768, - 32776, - 40008 */
@@ -242,13 +242,4 @@ static void test_far_reads(void **unused)
 		unwind_far(&rules[i]);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_remembered_code),
-		cmocka_unit_test(test_remembered_caller),
-		cmocka_unit_test(test_far_reads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

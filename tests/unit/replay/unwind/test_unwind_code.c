@@ -37,7 +37,7 @@ static const uint8_t framed[] = { 0x53, 0x48, 0x83, 0xec, 0x20, 0x31, 0xdb, 0x75
 				  0xfe, 0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3 };
 
 /* At each instruction: the caller, its sp, and the register that was saved. */
-static void test_each_instruction(void **unused)
+TEST(test_each_instruction)
 {
 	static const struct {
 		uint64_t pc;
@@ -81,7 +81,7 @@ static void test_each_instruction(void **unused)
  * After a call to another function, or not after a call, a word is not a return address of this
  * one.
  */
-static void test_refused(void **unused)
+TEST(test_refused)
 {
 	struct world w;
 
@@ -108,7 +108,7 @@ static void test_refused(void **unused)
  *   300d: c3              ret
  * The call that led here decides; without one, the caller that leads to the root.
  */
-static void test_no_return(void **unused)
+TEST(test_no_return)
 {
 	struct world w;
 
@@ -140,7 +140,7 @@ static void test_no_return(void **unused)
  * The frame record at rbp has the caller's rbp, if its return address is the one that both exits
  * give.
  */
-static void test_record(void **unused)
+TEST(test_record)
 {
 	struct world w;
 
@@ -165,7 +165,7 @@ static void test_record(void **unused)
 }
 
 /* A JIT's code, whose bytes were recorded: its direct calls must also lead here. */
-static void test_recorded(void **unused)
+TEST(test_recorded)
 {
 	struct world w;
 
@@ -192,7 +192,7 @@ static void test_recorded(void **unused)
  * A JIT's frames may be returned to without a call; such a step is accepted, but not called
  * certain.
  */
-static void test_pushed(void **unused)
+TEST(test_pushed)
 {
 	struct world w;
 
@@ -260,7 +260,7 @@ static void interpreter_world(struct world *w)
  *   300f: ff e0           jmp *%rax
  * The interpreter continues by its frame pointer, so its sp does not matter.
  */
-static void test_pushed_again(void **unused)
+TEST(test_pushed_again)
 {
 	struct world w;
 
@@ -286,7 +286,7 @@ static void test_pushed_again(void **unused)
  *   3000: 8b 1c 0e        mov (%rsi,%rcx),%ebx   does not; then no other frame may be in between
  *   …     ff 24 d8        jmp *(%rax,%rbx,8)
  */
-static void test_resumed(void **unused)
+TEST(test_resumed)
 {
 	static const uint8_t uses[] = { 0x83, 0x7d, 0xf8, 0x00, 0xff, 0x24, 0xd8 },
 			     uses_not[] = { 0x8b, 0x1c, 0x0e, 0xff, 0x24, 0xd8 },
@@ -344,7 +344,7 @@ static void test_resumed(void **unused)
  *   3005: c3              ret, or
  *   3005: ff e0           jmp *%rax
  */
-static void test_returns_to_resumed(void **unused)
+TEST(test_returns_to_resumed)
 {
 	struct world w;
 
@@ -373,7 +373,7 @@ static void test_returns_to_resumed(void **unused)
  *   5024: 5d              pop %rbp
  *   5025: c3              ret
  */
-static void test_moved_sp(void **unused)
+TEST(test_moved_sp)
 {
 	struct world w;
 
@@ -414,7 +414,7 @@ static void test_moved_sp(void **unused)
  *   4001: 48 89 65 f0     mov %rsp,-0x10(%rbp)
  *   4005: ff 63 50        jmp *0x50(%rbx)
  */
-static void test_record_in_making(void **unused)
+TEST(test_record_in_making)
 {
 	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3003, 0x3005, 0x3009, 0x300a };
 	struct world w;
@@ -458,7 +458,7 @@ static void test_record_in_making(void **unused)
  *   4000: 31 c0           xor %eax,%eax
  *   4002: c3              ret
  */
-static void test_aligned(void **unused)
+TEST(test_aligned)
 {
 	struct world w;
 
@@ -490,7 +490,7 @@ static void test_aligned(void **unused)
  *   3000: 48 ff c1        inc %rcx
  *   3003: c3              ret
  */
-static void test_scratch_register(void **unused)
+TEST(test_scratch_register)
 {
 	struct world w;
 
@@ -519,7 +519,7 @@ static void test_scratch_register(void **unused)
  *   3004: 48 83 c4 08     add $8,%rsp
  *   3008: c3              ret
  */
-static void test_restored_register(void **unused)
+TEST(test_restored_register)
 {
 	struct world w;
 
@@ -549,7 +549,7 @@ static void test_restored_register(void **unused)
  *   5001: e8 fa 0f 00 00  call 6000
  *   5006: f4              hlt
  */
-static void test_outermost(void **unused)
+TEST(test_outermost)
 {
 	struct world w;
 
@@ -617,7 +617,7 @@ static void test_outermost(void **unused)
  *   5000: 48 83 ec 28     sub $0x28,%rsp
  *   5004: e8 f7 cf ff ff  call 2000
  */
-static void test_entered(void **unused)
+TEST(test_entered)
 {
 	enum { ENTERED, CALLED, NO_ENTRY };
 	struct world w;
@@ -648,7 +648,7 @@ static void test_entered(void **unused)
  *   5000: 0f 05           syscall
  *   5002: c3              ret
  */
-static void test_begin_of_thread(void **unused)
+TEST(test_begin_of_thread)
 {
 	struct world w;
 
@@ -688,7 +688,7 @@ static void test_begin_of_thread(void **unused)
  *   5009: c3              ret
  *   5010: f4              hlt
  */
-static void test_looks_at_result(void **unused)
+TEST(test_looks_at_result)
 {
 	static const uint64_t pcs[] = { 0x5002, 0x5005, 0x5007 };
 	struct world w;
@@ -715,7 +715,7 @@ static void test_looks_at_result(void **unused)
  *   3004: 31 c0           xor %eax,%eax
  *   3006: ff 24 c5 ..     jmp *0x1000(,%rax,8)
  */
-static void test_by_entry(void **unused)
+TEST(test_by_entry)
 {
 	struct world w;
 
@@ -736,7 +736,7 @@ static void test_by_entry(void **unused)
 }
 
 /* A frame pointer is the function's own if its code uses it as one; otherwise that is a guess. */
-static void test_frame_pointer(void **unused)
+TEST(test_frame_pointer)
 {
 	struct world w;
 
@@ -763,7 +763,7 @@ static void test_frame_pointer(void **unused)
  *   3008: a8c17bfd  ldp x29,x30,[sp],#16
  *   300c: d65f03c0  ret
  */
-static void test_arm64_prologue(void **unused)
+TEST(test_arm64_prologue)
 {
 	struct world w;
 
@@ -850,7 +850,7 @@ static void try_records(const uint8_t *code, size_t size, uint8_t record,
  *   400c: a8c37bfd  ldp x29,x30,[sp],#48
  *   4010: d65f03c0  ret
  */
-static void test_arm64_records(void **unused)
+TEST(test_arm64_records)
 {
 	static const struct record_state at_begin[] = {
 		{ 0, false, false }, { 4, false, false }, { 4, true, false }, { 4, true, false },
@@ -882,7 +882,7 @@ static void test_arm64_records(void **unused)
  *   300d: c9                    leave
  *   300e: c3                    ret
  */
-static void test_copied_frame_pointer(void **unused)
+TEST(test_copied_frame_pointer)
 {
 	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3004, 0x300b, 0x300d, 0x300e };
 	struct world w;
@@ -929,7 +929,7 @@ static void test_copied_frame_pointer(void **unused)
  *   500c: 0f 05           syscall
  *   500e: f4              hlt
  */
-static void test_never_returns(void **unused)
+TEST(test_never_returns)
 {
 	struct world w;
 
@@ -970,7 +970,7 @@ static void test_never_returns(void **unused)
  *   3010: ff 13           call *(%rbx)
  *   3012: eb fc           jmp 3010
  */
-static void test_head_of_loop(void **unused)
+TEST(test_head_of_loop)
 {
 	struct world w;
 
@@ -996,7 +996,7 @@ static void test_head_of_loop(void **unused)
  *   6010: 48 83 c4 08     add $8,%rsp
  *   6014: ff 65 00        jmp *0(%rbp)
  */
-static void test_left_by_jump(void **unused)
+TEST(test_left_by_jump)
 {
 	struct world w;
 
@@ -1045,7 +1045,7 @@ static void test_left_by_jump(void **unused)
  * never returns.  This is a guess.  Compilers' functions, of which many jump through tables, are no
  * such evidence.
  */
-static void test_deeper(void **unused)
+TEST(test_deeper)
 {
 	enum { EXACT, DEEPER, TOO_DEEP, SOMETHING_BETWEEN, AT_BEGINNING, N_CASES };
 	struct world w;
@@ -1087,7 +1087,7 @@ static void test_deeper(void **unused)
  *   3006: 41 ff e6        jmp *%r14
  *   4000: c3              ret
  */
-static void test_jump_within_frame(void **unused)
+TEST(test_jump_within_frame)
 {
 	static const uint64_t pcs[] = { 0x3000, 0x3004, 0x3006, 0x4000 };
 	struct world w;
@@ -1121,7 +1121,7 @@ static void test_jump_within_frame(void **unused)
  *   3040: 91000400  add x0,x0,#1
  *   3044: d65f03c0  ret                   or d61f0200  br x16
  */
-static void test_arm64_leaf(void **unused)
+TEST(test_arm64_leaf)
 {
 	struct world w;
 
@@ -1178,7 +1178,7 @@ static void test_arm64_leaf(void **unused)
  *   3050: 48 89 d0                mov %rdx,%rax
  *   3053: eb ab                   jmp 3000
  */
-static void test_entry(void **unused)
+TEST(test_entry)
 {
 	static const struct {
 		uint64_t entry, caller;
@@ -1218,7 +1218,7 @@ static void test_entry(void **unused)
  *   4000: ff d0     call *%rax
  *   4002: ff e1     jmp *%rcx
  */
-static void test_searched_once(void **unused)
+TEST(test_searched_once)
 {
 	struct world w;
 
@@ -1251,7 +1251,7 @@ static void test_searched_once(void **unused)
  *   3006: 5d              pop %rbp
  *   3007: c3              ret
  */
-static void test_stored_data(void **unused)
+TEST(test_stored_data)
 {
 	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3003, 0x3006, 0x3007 };
 	struct world w;
@@ -1304,7 +1304,7 @@ static void taken_address(struct world *w, uint64_t pc, size_t pushed)
 	set(w, 7, STACK_WORD(100 - pushed));
 }
 
-static void test_taken_address(void **unused)
+TEST(test_taken_address)
 {
 	static const struct {
 		uint64_t pc;
@@ -1335,7 +1335,7 @@ static void test_taken_address(void **unused)
  *   5024: c3              ret
  * The call where the CFI leads does not call this function.
  */
-static void test_computed_cfa(void **unused)
+TEST(test_computed_cfa)
 {
 	struct world w;
 
@@ -1382,7 +1382,7 @@ static void test_computed_cfa(void **unused)
  *   3049: c9              leave
  *   304a: c3              ret
  */
-static void test_assumed_frame(void **unused)
+TEST(test_assumed_frame)
 {
 	static const struct {
 		uint64_t pc;
@@ -1431,7 +1431,7 @@ static void test_assumed_frame(void **unused)
  * Code that leaves by a jump itself (valgrind's translations) is in that function's frame:
  *   6002: ff 65 00        jmp *0(%rbp)
  */
-static void test_returns_and_jump(void **unused)
+TEST(test_returns_and_jump)
 {
 	struct world w;
 
@@ -1462,7 +1462,7 @@ static void test_returns_and_jump(void **unused)
  * direct call that led here proves the caller by the code; after an indirect call it is a guess.  If
  * the code gives no caller, the trace ends as the CFI says.
  */
-static void test_leads_nowhere(void **unused)
+TEST(test_leads_nowhere)
 {
 	enum { DIRECT, INDIRECT, ELSEWHERE, NONE, MAPPED, N_CASES };
 	struct world w;
@@ -1512,7 +1512,7 @@ static void test_leads_nowhere(void **unused)
  *   5004: e8 00 00 00 00  call 5009
  *   5009:                 `framed'
  */
-static void test_calls_next(void **unused)
+TEST(test_calls_next)
 {
 	struct world w;
 
@@ -1538,48 +1538,4 @@ static void test_calls_next(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x500e, 0x5009, 0x1020);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_each_instruction),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_no_return),
-		cmocka_unit_test(test_aligned),
-		cmocka_unit_test(test_scratch_register),
-		cmocka_unit_test(test_restored_register),
-		cmocka_unit_test(test_outermost),
-		cmocka_unit_test(test_entered),
-		cmocka_unit_test(test_by_entry),
-		cmocka_unit_test(test_frame_pointer),
-		cmocka_unit_test(test_arm64_prologue),
-		cmocka_unit_test(test_arm64_records),
-		cmocka_unit_test(test_begin_of_thread),
-		cmocka_unit_test(test_recorded),
-		cmocka_unit_test(test_pushed_again),
-		cmocka_unit_test(test_pushed),
-		cmocka_unit_test(test_copied_frame_pointer),
-		cmocka_unit_test(test_never_returns),
-		cmocka_unit_test(test_head_of_loop),
-		cmocka_unit_test(test_left_by_jump),
-		cmocka_unit_test(test_deeper),
-		cmocka_unit_test(test_jump_within_frame),
-		cmocka_unit_test(test_looks_at_result),
-		cmocka_unit_test(test_record),
-		cmocka_unit_test(test_resumed),
-		cmocka_unit_test(test_returns_to_resumed),
-		cmocka_unit_test(test_record_in_making),
-		cmocka_unit_test(test_arm64_leaf),
-		cmocka_unit_test(test_moved_sp),
-		cmocka_unit_test(test_entry),
-		cmocka_unit_test(test_searched_once),
-		cmocka_unit_test(test_stored_data),
-		cmocka_unit_test(test_taken_address),
-		cmocka_unit_test(test_computed_cfa),
-		cmocka_unit_test(test_assumed_frame),
-		cmocka_unit_test(test_returns_and_jump),
-		cmocka_unit_test(test_leads_nowhere),
-		cmocka_unit_test(test_calls_next),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -5,7 +5,7 @@
 /* ---- PLT stubs --------------------------------------------------------------------- */
 
 /* The PLT of a static program's ifuncs has no CFI: jmp *…(%rip), right after the call. */
-static void test_plt_without_cfi(void **unused)
+TEST(test_plt_without_cfi)
 {
 	struct world w;
 
@@ -42,7 +42,7 @@ static void test_plt_without_cfi(void **unused)
  *   3016: 48 83 c4 08           add $8,%rsp
  *   301a: c3                    ret
  */
-static void test_init_without_cfi(void **unused)
+TEST(test_init_without_cfi)
 {
 	static const struct {
 		uint64_t pc;
@@ -81,7 +81,7 @@ static void test_init_without_cfi(void **unused)
  *   2816: 68 00 00 00 00     push $0
  *   281b: e9 e0 ff ff ff     jmp 2800
  */
-static void test_lazy_plt_without_cfi(void **unused)
+TEST(test_lazy_plt_without_cfi)
 {
 	static const struct {
 		uint64_t pc;
@@ -127,7 +127,7 @@ static void frame_pointer_world(struct world *w)
 	w->stack[122] = BIAS + 0x1020;
 }
 
-static void test_frame_pointer(void **unused)
+TEST(test_frame_pointer)
 {
 	struct world w;
 
@@ -146,7 +146,7 @@ static void test_frame_pointer(void **unused)
 }
 
 /* Anything wrong in a candidate frame rules it out. */
-static void test_frame_pointer_checks(void **unused)
+TEST(test_frame_pointer_checks)
 {
 	struct world w;
 
@@ -190,7 +190,7 @@ static void test_frame_pointer_checks(void **unused)
  * Before the record is made and after it is gone the frame pointer is the caller's, and would skip
  * it: push %rbp; mov %rsp,%rbp … leave; ret
  */
-static void test_frame_pointer_of_caller(void **unused)
+TEST(test_frame_pointer_of_caller)
 {
 	struct world w;
 
@@ -214,7 +214,7 @@ static void test_frame_pointer_of_caller(void **unused)
  * does not use it: glibc's _dl_fini calls __do_global_dtors_aux (gcc's crtstuff.c), which has no
  * CFI.
  */
-static void test_frame_pointer_of_none(void **unused)
+TEST(test_frame_pointer_of_none)
 {
 	static const uint64_t values[] = { 1, STACK_WORD(105), STACK_WORD(120) + 4, UINT64_MAX };
 	struct world w;
@@ -236,7 +236,7 @@ static void test_frame_pointer_of_none(void **unused)
 
 /* SBCL's frames are on their own stack: the first one's caller is on the C stack, which is not
  * recorded. */
-static void test_frame_pointer_to_another_stack(void **unused)
+TEST(test_frame_pointer_to_another_stack)
 {
 	static const uint64_t fps[] = { STACK + 0x10000000ul, 1, STACK_WORD(120) + 4 };
 	struct world w;
@@ -259,7 +259,7 @@ static void test_frame_pointer_to_another_stack(void **unused)
 }
 
 /* Registers that code without CFI may have changed are unknown after a step by frame pointer. */
-static void test_frame_pointer_forgets(void **unused)
+TEST(test_frame_pointer_forgets)
 {
 	struct world w;
 
@@ -270,19 +270,4 @@ static void test_frame_pointer_forgets(void **unused)
 	EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x7010, 0x7120);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plt_without_cfi),
-		cmocka_unit_test(test_init_without_cfi),
-		cmocka_unit_test(test_lazy_plt_without_cfi),
-		cmocka_unit_test(test_frame_pointer),
-		cmocka_unit_test(test_frame_pointer_checks),
-		cmocka_unit_test(test_frame_pointer_of_caller),
-		cmocka_unit_test(test_frame_pointer_of_none),
-		cmocka_unit_test(test_frame_pointer_to_another_stack),
-		cmocka_unit_test(test_frame_pointer_forgets),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -42,7 +42,7 @@ static void goroutine_world(struct world *w, uint64_t target)
 	w->stack[GOBUF + 1] = BIAS + 0x4000;
 }
 
-static void test_system_stack(void **unused)
+TEST(test_system_stack)
 {
 	struct world w;
 
@@ -53,7 +53,7 @@ static void test_system_stack(void **unused)
 }
 
 /* mcall and morestack: where their callers continue. */
-static void test_return_address(void **unused)
+TEST(test_return_address)
 {
 	struct world w;
 
@@ -65,7 +65,7 @@ static void test_return_address(void **unused)
 }
 
 /* The frame pointer, where Go 1.25 keeps it and where older versions do, if it is on that stack. */
-static void test_frame_pointer(void **unused)
+TEST(test_frame_pointer)
 {
 	static const uint64_t nowhere[] = { STACK_WORD(190), STACK + 8 * 512, 0 };
 	struct world w;
@@ -132,7 +132,7 @@ static void record_world(struct world *w, uint64_t target)
 	w->stack[GOBUF + 1] = BIAS + 0x6008;
 }
 
-static void test_frame_record(void **unused)
+TEST(test_frame_record)
 {
 	struct world w;
 
@@ -152,7 +152,7 @@ static void test_frame_record(void **unused)
 }
 
 /* A call that leads elsewhere has not led here. */
-static void test_other_call(void **unused)
+TEST(test_other_call)
 {
 	struct world w;
 
@@ -171,7 +171,7 @@ static void test_other_call(void **unused)
 }
 
 /* Goroutines change stacks once: a claim of a second change ends the trace. */
-static void test_once(void **unused)
+TEST(test_once)
 {
 	struct world w;
 
@@ -182,7 +182,7 @@ static void test_once(void **unused)
 }
 
 /* It runs for no goroutine: the start of its own stack has no caller. */
-static void test_idle(void **unused)
+TEST(test_idle)
 {
 	struct world w;
 
@@ -216,7 +216,7 @@ static void about_to_leave_world(struct world *w, uint64_t pc, uint64_t calls)
 }
 
 /* It has not left the stack yet. */
-static void test_about_to_leave(void **unused)
+TEST(test_about_to_leave)
 {
 	struct world w;
 
@@ -283,7 +283,7 @@ static void callback_world(struct world *w, unsigned levels)
 	w->stack[50 + 5 * levels] = call_before(w, 0x1020);
 }
 
-static void test_callback(void **unused)
+TEST(test_callback)
 {
 	struct world w;
 
@@ -299,7 +299,7 @@ static void test_callback(void **unused)
 }
 
 /* The leaf is a C function that the second Go function calls. */
-static void test_callback_above(void **unused)
+TEST(test_callback_above)
 {
 	struct world w;
 
@@ -316,7 +316,7 @@ static void test_callback_above(void **unused)
 	EXPECT(&w, REEL_STOP_ROOT, 0x5000, 0x3005, 0x2020, 0x3019, 0x2820, 0x3005, 0x2020, 0x1020);
 }
 
-static void test_false_callbacks(void **unused)
+TEST(test_false_callbacks)
 {
 	static const uint64_t below[] = { 0, STACK_WORD(299), STACK_WORD(302), STACK_WORD(303) };
 	struct world w;
@@ -340,21 +340,4 @@ static void test_false_callbacks(void **unused)
 	EXPECT(&w, REEL_STOP_OTHER_STACK, 0x5000, 0x3019, 0x2820, 0x3005);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_system_stack),
-		cmocka_unit_test(test_return_address),
-		cmocka_unit_test(test_frame_pointer),
-		cmocka_unit_test(test_frame_record),
-		cmocka_unit_test(test_other_call),
-		cmocka_unit_test(test_once),
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_about_to_leave),
-		cmocka_unit_test(test_callback),
-		cmocka_unit_test(test_callback_above),
-		cmocka_unit_test(test_false_callbacks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

@@ -4,16 +4,12 @@
  * unchanged and damaged in ways that programs' frames never are.  Frames, stops and the final state
  * must be the same.  Numbers repeat in every run; FUZZ_SEED changes them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <ftw.h>
 #include <unistd.h>
 
 #include "replay/capture/capture.h"
 #include "tests/support/mutate.h"
+#include "tests/support/test.h"
 #include "tests/support/unwind_compare.h"
 
 /* Damaged forms of each sample. */
@@ -436,39 +432,30 @@ static void compare_chains(const char *cpu)
 	nftw(symfs, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void test_x86_64(void **unused)
+TEST(test_x86_64)
 {
 	compare_chains("x86_64");
 }
 
-static void test_aarch64(void **unused)
+TEST(test_aarch64)
 {
 	compare_chains("aarch64");
 	compare_folder("testdata/aarch64/orders", "testdata/aarch64/orders", 1);
 }
 
-static void test_riscv64(void **unused)
+TEST(test_riscv64)
 {
 	compare_chains("riscv64");
 }
 
-static void test_s390x(void **unused)
+TEST(test_s390x)
 {
 	compare_chains("s390x");
 }
 
-static void test_i386(void **unused)
+TEST(test_i386)
 {
 	compare_folder("testdata/i386/orders", "testdata/i386/orders", 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_x86_64),	cmocka_unit_test(test_aarch64),
-		cmocka_unit_test(test_riscv64), cmocka_unit_test(test_s390x),
-		cmocka_unit_test(test_i386),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS()

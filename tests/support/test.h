@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit tests: each TEST() registers itself, and RUN_TESTS() at the end runs them in their order. */
+#ifndef TESTS_SUPPORT_TEST_H
+#define TESTS_SUPPORT_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct CMUnitTest unit_tests[128];
+static size_t n_unit_tests;
+
+static inline void unit_test_append(struct CMUnitTest test)
+{
+	if (n_unit_tests == sizeof(unit_tests) / sizeof(unit_tests[0]))
+		abort();
+	unit_tests[n_unit_tests++] = test;
+}
+
+/* `setup` and `teardown` run once, around all tests; each may be NULL. */
+static inline int unit_tests_run(CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+	return _cmocka_run_group_tests("tests", unit_tests, n_unit_tests, setup, teardown);
+}
+
+/* `setup` and `teardown` run before and after this test, which finds in *fixture what `setup` made. */
+#define TEST_WITH(function, setup, teardown)                                                       \
+	static void function(void **fixture);                                                      \
+	static void __attribute__((constructor)) function##_append(void)                           \
+	{                                                                                          \
+		unit_test_append((struct CMUnitTest)cmocka_unit_test_setup_teardown(               \
+			function, setup, teardown));                                               \
+	}                                                                                          \
+	static void function(void **fixture)
+
+#define TEST(function) TEST_WITH(function, NULL, NULL)
+
+/* The same with functions that run once, around all tests. */
+#define RUN_TESTS_WITH(setup, teardown)                                                            \
+	int main(void)                                                                             \
+	{                                                                                          \
+		return unit_tests_run(setup, teardown);                                            \
+	}
+
+#define RUN_TESTS() RUN_TESTS_WITH(NULL, NULL)
+
+#endif
