@@ -126,6 +126,13 @@ static inline void set(struct world *w, uint16_t dwarf, uint64_t value)
 	w->state.known |= (uint64_t)1 << slot;
 }
 
+/* Where the walk begins: an address in the module, and the stack pointer. */
+static inline void begin_at(struct world *w, uint64_t pc, uint64_t sp)
+{
+	w->state.pc = BIAS + pc;
+	set(w, w->arch->sp, sp);
+}
+
 static inline void code_at(struct world *w, uint64_t address, const uint8_t *bytes, size_t size)
 {
 	memcpy(w->code + (address - TEXT), bytes, size);
@@ -231,6 +238,9 @@ static inline void expect(struct world *w, enum reel_stop stop, size_t n, const 
 #define EXPECT(w, stop, ...)                                                                       \
 	expect(w, stop, sizeof((uint64_t[]){ __VA_ARGS__ }) / 8, (uint64_t[]){ __VA_ARGS__ })
 
+/* The same after unwinding. */
+#define UNWIND(w, stop, ...) (unwind(w), EXPECT(w, stop, __VA_ARGS__))
+
 /* x86_64: CFA = rsp + 8, rip at CFA - 8. */
 static inline void world_x86(struct world *w)
 {
@@ -243,6 +253,12 @@ static inline void world_x86(struct world *w)
 static inline void root_function(struct world *w)
 {
 	function(w, 0x1000, 0x1100, UNDEFINED_RIP);
+}
+
+static inline void world_x86_with_root(struct world *w)
+{
+	world_x86(w);
+	root_function(w);
 }
 
 #endif

@@ -3,6 +3,9 @@
 #include "cfi/cfi_index.h"
 #include "tests/support/unwind_world.h"
 
+/* Each test initializes it. */
+static struct world w;
+
 #define EBX	3
 #define ESP	4
 #define EBP	5
@@ -14,10 +17,10 @@
 #define FRAME BYTES(DW_CFA_def_cfa_offset, 8)
 
 /* main at 0x1000 has an undefined return address. */
-static void world_i386(struct world *w)
+static void world_i386(void)
 {
-	world_init(w, "i386", 1, 8, INITIAL);
-	function(w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 8));
+	world_init(&w, "i386", 1, 8, INITIAL);
+	function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 8));
 }
 
 /* ---- words --------------------------------------------------------------------------- */
@@ -26,16 +29,13 @@ static void world_i386(struct world *w)
  * the caller's CFA is based. */
 TEST(test_words)
 {
-	struct world w;
-
-	world_i386(&w);
+	world_i386();
 	/* CFA = esp + 12, ebx at CFA - 8 */
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 12, DW_CFA_offset | 3, 2));
 	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, EBX, 8)); /* CFA = ebx + 8 */
 	for (size_t i = 0; i < 512; i++)
 		w.stack[i] = 0xffffffff;
-	w.state.pc = BIAS + 0x2010;
-	set(&w, ESP, WORD(100));
+	begin_at(&w, 0x2010, WORD(100));
 	w.stack[101] = WORD(110);
 	w.stack[102] = BIAS + 0x3020;
 	w.stack[111] = BIAS + 0x1020;
@@ -48,16 +48,13 @@ TEST(test_words)
 /* The stack ends at 2^32: ebp + offset, a dereferenced expression, and the caller's esp wrap. */
 TEST(test_wrap)
 {
-	struct world w;
-
-	world_i386(&w);
+	world_i386();
 	/* CFA = *(ebp - 32); CFA = ebx + 24, and the register saved at CFA - 28 is below 2^32 */
 	function(&w, 0x2000, 0x2100,
 		 BYTES(DW_CFA_def_cfa_expression, 3, DW_OP_breg5, 0x60, DW_OP_deref));
 	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, EBX, 24, DW_CFA_offset | 8, 7));
 	w.regions[0].address = 0xfffff800;
-	w.state.pc = BIAS + 0x2010;
-	set(&w, ESP, 0xfffff900);
+	begin_at(&w, 0x2010, 0xfffff900);
 	set(&w, EBP, 0x10);
 	set(&w, EBX, 0xfffffff4);
 	w.stack[(0xfffffff0 - 0xfffff800) / 4] = 0xfffffa00;
@@ -186,12 +183,12 @@ TEST(test_debug_frame)
 #define RT_SIGRETURN BYTES(0xb8, 0xad, 0, 0, 0, 0xcd, 0x80)
 
 /* struct sigcontext_32 at word `at`: ebp, esp and eip. */
-static void interrupted(struct world *w, size_t at)
+static void interrupted(size_t at)
 {
-	w->stack[at + 6] = 0x1234;
-	w->stack[at + 7] = WORD(300);
-	w->stack[at + 14] = BIAS + 0x3000;
-	w->stack[300] = BIAS + 0x1020;
+	w.stack[at + 6] = 0x1234;
+	w.stack[at + 7] = WORD(300);
+	w.stack[at + 14] = BIAS + 0x3000;
+	w.stack[300] = BIAS + 0x1020;
 }
 
 /* Called from a handler, and interrupted in each of the trampoline's instructions. */
@@ -207,20 +204,19 @@ TEST(test_signal)
 		{ false, false, 6, 0 }, { true, true, 0, 40 },	{ true, false, 0, 40 },
 		{ true, false, 5, 40 },
 	};
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		world_i386(&w);
+		world_i386();
 		function(&w, 0x2000, 0x2100, FRAME);	/* handler */
 		function(&w, 0x3000, 0x3100, NO_BYTES); /* interrupted at its first instruction */
 		if (cases[i].rt)
 			code_at(&w, 0x4000, RT_SIGRETURN);
 		else
 			code_at(&w, 0x4000, SIGRETURN);
-		w.state.pc = BIAS + (cases[i].in_handler ? 0x2010 : 0x4000 + cases[i].pc);
-		set(&w, ESP, WORD(cases[i].in_handler ? 98 : 100));
+		begin_at(&w, (cases[i].in_handler ? 0x2010 : 0x4000 + cases[i].pc),
+			 WORD(cases[i].in_handler ? 98 : 100));
 		w.stack[99] = BIAS + 0x4000;
-		interrupted(&w, 100 + cases[i].sigcontext);
+		interrupted(100 + cases[i].sigcontext);
 		unwind(&w);
 		if (cases[i].in_handler) {
 			assert_int_equal(w.frames.steps[2], REEL_STEP_SIGNAL);
@@ -236,25 +232,19 @@ TEST(test_signal)
 
 TEST(test_null_call)
 {
-	struct world w;
-
-	world_i386(&w);
+	world_i386();
 	function(&w, 0x3000, 0x3100, FRAME);
 	w.state.pc = 0;
 	set(&w, ESP, WORD(100));
 	w.stack[100] = call_before(&w, 0x3020);
 	w.stack[102] = BIAS + 0x1020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0, 0x3020, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0, 0x3020, 0x1020);
 }
 
 TEST(test_frame_pointer)
 {
-	struct world w;
-
-	world_i386(&w);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, ESP, WORD(90));
+	world_i386();
+	begin_at(&w, 0x2010, WORD(90));
 	set(&w, EBP, WORD(101)); /* 4-byte aligned, not more */
 	w.stack[101] = WORD(111);
 	w.stack[102] = call_before(&w, 0x2820);
@@ -309,14 +299,12 @@ TEST(test_entries)
 		{ { 0xe8, 1, 2, 3, 4, 0x05, 5, 6, 7, 8, 0x55, 0x89, 0xe5 }, 5, 0 },
 		{ { 0xe8, 1, 2, 3, 4, 0x05, 5, 6, 7, 8, 0x55, 0x89, 0xe5 }, 10, 0 },
 	};
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		world_i386(&w);
+		world_i386();
 		function(&w, 0x3000, 0x3100, FRAME);
 		code_at(&w, 0x2000, cases[i].code, sizeof(cases[i].code));
-		w.state.pc = BIAS + 0x2000 + cases[i].into;
-		set(&w, ESP, WORD(100 - cases[i].pushed));
+		begin_at(&w, 0x2000 + cases[i].into, WORD(100 - cases[i].pushed));
 		set(&w, EBP, 0x1234);
 		w.stack[100] = call_before(&w, 0x3020);
 		w.stack[102] = BIAS + 0x1020;
@@ -331,22 +319,18 @@ TEST(test_entries)
  */
 TEST(test_thunk)
 {
-	struct world w;
-
-	world_i386(&w);
+	world_i386();
 	function(&w, 0x3000, 0x3100, FRAME);
 	code_at(&w, 0x2000, BYTES(0xe8, 0xfb, 0, 0, 0, 0x05, 5, 6, 7, 8, 0x55, 0x89, 0xe5));
 	code_at(&w, 0x2100, BYTES(0x8b, 0x04, 0x24, 0xc3));
-	w.state.pc = BIAS + 0x2100;
-	set(&w, ESP, WORD(99));
+	begin_at(&w, 0x2100, WORD(99));
 	/* A frame farther up; following it would skip two frames. */
 	set(&w, EBP, WORD(110));
 	w.stack[99] = BIAS + 0x2005;
 	w.stack[100] = call_before(&w, 0x3020);
 	w.stack[102] = call_before(&w, 0x1020);
 	w.stack[111] = call_before(&w, 0x1020);
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x2005, 0x3020, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2100, 0x2005, 0x3020, 0x1020);
 }
 
 /* ---- system calls --------------------------------------------------------------------------- */
@@ -355,17 +339,14 @@ TEST(test_thunk)
  * of a program nothing has made a call. */
 TEST(test_system_call)
 {
-	struct world w;
-
 	for (int behind = 0; behind < 2; behind++) {
-		world_i386(&w);
+		world_i386();
 		function(&w, 0x2000, 0x2100, FRAME);
 		function(&w, 0x2100, 0x2200, NO_BYTES);
 		if (behind)
 			code_at(&w, 0x20fe, BYTES(0xcd, 0x80));
 		w.input.after_syscall = true;
-		w.state.pc = BIAS + 0x2100;
-		set(&w, ESP, WORD(100));
+		begin_at(&w, 0x2100, WORD(100));
 		w.stack[behind ? 101 : 100] = BIAS + 0x1020;
 		unwind(&w);
 		assert_int_equal(w.frames.lookups[0], BIAS + 0x2100 - (uint64_t)behind);

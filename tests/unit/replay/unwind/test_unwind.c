@@ -2,17 +2,16 @@
 /* Unwinding traps on x86_64: which pc, popped registers, ends, signals. */
 #include "tests/support/unwind_world.h"
 
+/* Each test initializes it. */
+static struct world w;
+
 /* ---- x86_64 ---------------------------------------------------------------------------- */
 
 TEST(test_chain)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16)); /* CFA = rsp + 16 */
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	w.stack[101] = call_before(&w, 0x2020);
 	w.stack[103] = BIAS + 0x1020;
 	unwind(&w);
@@ -26,10 +25,7 @@ TEST(test_chain)
  * (unwind_world.h compares it both ways). */
 TEST(test_unusual_registers)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 	/* rax: same value */
 	function(&w, 0x2100, 0x2180, BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_same_value, 0));
@@ -38,8 +34,7 @@ TEST(test_unusual_registers)
 	function(&w, 0x2180, 0x2200,
 		 BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_same_value, 0, DW_CFA_undefined, 3));
 	function(&w, 0x2200, 0x2300, BYTES(DW_CFA_def_cfa_offset, 24, DW_CFA_offset | 0, 2));
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 0, 1);
 	set(&w, 3, 2);
 	set(&w, 12, 3);
@@ -61,27 +56,22 @@ TEST(test_unusual_registers)
  * function. */
 TEST(test_return_address_behind_function)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 32));
 	function(&w, 0x2100, 0x2200, NO_BYTES);
-	w.state.pc = BIAS + 0x2100; /* exact: the first instruction of the second function */
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2100,
+		 STACK_WORD(100));    /* exact: the first instruction of the second function */
 	w.stack[100] = BIAS + 0x2100; /* after the first function's call */
 	w.stack[104] = BIAS + 0x1020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2100, 0x2100, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2100, 0x2100, 0x1020);
 }
 
 /* A function whose CIE names a personality routine. */
-static void catching_function(struct world *w, uint64_t begin, uint64_t end, const uint8_t *program,
-			      size_t size)
+static void catching_function(uint64_t begin, uint64_t end, const uint8_t *program, size_t size)
 {
-	size_t cie = build_cie(&w->eh, 1, "zPR", BYTES(0x1b, 1, 2, 3, 4, 0x1b), 1, 16, X86_INITIAL);
+	size_t cie = build_cie(&w.eh, 1, "zPR", BYTES(0x1b, 1, 2, 3, 4, 0x1b), 1, 16, X86_INITIAL);
 
-	build_fde(&w->eh, cie, true, begin, end - begin, program, size);
+	build_fde(&w.eh, cie, true, begin, end - begin, program, size);
 }
 
 /*
@@ -100,16 +90,16 @@ TEST(test_landing_pad)
 	static const uint8_t catcher[] =
 		PROGRAM(DW_CFA_def_cfa_offset, 48, DW_CFA_advance_loc | 24, DW_CFA_remember_state,
 			DW_CFA_def_cfa_offset, 8, DW_CFA_advance_loc | 1, DW_CFA_restore_state);
-	struct world w;
 
 	for (int i = 0; i < 3; i++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		function(&w, 0x7000, 0x7010, resume, sizeof(resume));
-		catching_function(&w, 0x2000, 0x2100, catcher, sizeof(catcher));
+		catching_function(0x2000, 0x2100, catcher, sizeof(catcher));
 		code_at(&w, 0x2014, BYTES(0x5b, 0x5d, 0x5b, 0x5d, 0xc3)); /* pop … ret */
-		w.state.pc = BIAS + 0x7000 + (uint64_t[]){ 0, 3, 4 }[i];
-		set(&w, 7, i == 0 ? STACK_WORD(10) : i == 1 ? STACK_WORD(100) : STACK_WORD(101));
+		begin_at(&w, 0x7000 + (uint64_t[]){ 0, 3, 4 }[i],
+			 i == 0	  ? STACK_WORD(10)
+			 : i == 1 ? STACK_WORD(100)
+				  : STACK_WORD(101));
 		set(&w, 2, i == 0 ? STACK_WORD(100) : BIAS + 0x2019);
 		w.stack[100] = BIAS + 0x2019;
 		w.stack[106] = call_before(&w, 0x1020);
@@ -119,12 +109,10 @@ TEST(test_landing_pad)
 	}
 
 	/* After a call it is a return address, whatever it returns from. */
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x7000, 0x7010, resume, sizeof(resume));
-	catching_function(&w, 0x2000, 0x2100, catcher, sizeof(catcher));
-	w.state.pc = BIAS + 0x7004;
-	set(&w, 7, STACK_WORD(101));
+	catching_function(0x2000, 0x2100, catcher, sizeof(catcher));
+	begin_at(&w, 0x7004, STACK_WORD(101));
 	set(&w, 2, call_before(&w, 0x2019));
 	w.stack[101] = call_before(&w, 0x1020);
 	unwind(&w);
@@ -132,13 +120,11 @@ TEST(test_landing_pad)
 	EXPECT(&w, REEL_STOP_ROOT, 0x7004, 0x2019, 0x1020);
 
 	/* A function that cannot catch has no landing pads; its code is not read. */
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x7000, 0x7010, resume, sizeof(resume));
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	w.unreadable = true;
-	w.state.pc = BIAS + 0x7004;
-	set(&w, 7, STACK_WORD(101));
+	begin_at(&w, 0x7004, STACK_WORD(101));
 	set(&w, 2, BIAS + 0x2019);
 	w.stack[101] = BIAS + 0x1020;
 	unwind(&w);
@@ -149,8 +135,7 @@ TEST(test_landing_pad)
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	function(&w, 0x3000, 0x3100, NO_BYTES);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	w.stack[100] = BIAS + 0x3000;
 	unwind(&w);
 	assert_int_equal(w.frames.lookups[1], BIAS + 0x2fff);
@@ -159,10 +144,7 @@ TEST(test_landing_pad)
 
 TEST(test_after_syscall)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	/* … syscall is its last instruction */
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 	code_at(&w, 0x20fe, BYTES(0x0f, 0x05));
@@ -181,10 +163,7 @@ TEST(test_after_syscall)
  */
 TEST(test_after_syscall_elsewhere)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 64)); /* another, ends with hlt */
 	function(&w, 0x2100, 0x2200, NO_BYTES);
 	code_at(&w, 0x20ff, BYTES(0xf4));
@@ -199,17 +178,13 @@ TEST(test_after_syscall_elsewhere)
 
 TEST(test_popped_register)
 {
-	struct world w;
-
 	for (int recorded = 0; recorded < 2; recorded++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		/* rbp at CFA - 16 */
 		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 8, DW_CFA_offset | 6, 2));
 		/* CFA = rbp + 16 */
 		function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2));
-		w.state.pc = BIAS + 0x2010;
-		set(&w, 7, STACK_WORD(100));
+		begin_at(&w, 0x2010, STACK_WORD(100));
 		set(&w, 6, STACK_WORD(110));
 		w.stack[99] = STACK_WORD(110);
 		w.stack[100] = BIAS + 0x3020;
@@ -219,29 +194,23 @@ TEST(test_popped_register)
 			w.regions[0].bytes = w.stack_bytes + 800;
 			w.regions[0].size -= 800;
 		}
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+		UNWIND(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 	}
 }
 
 /* The same farther down than the red zone reaches: the slot was overwritten. */
 TEST(test_popped_register_below_red_zone)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	/* rbp at CFA - 240 */
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 8, DW_CFA_offset | 6, 30));
 	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, 6, 16));
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 6, STACK_WORD(110));
 	w.stack[71] = 12345;
 	w.stack[100] = BIAS + 0x3020;
 	w.stack[111] = BIAS + 0x1020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 }
 
 /*
@@ -256,18 +225,14 @@ TEST(test_popped_register_below_red_zone)
  */
 TEST(test_popped_by_expression)
 {
-	struct world w;
-
 	for (int popped = 0; popped < 2; popped++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		/* CFA = rbp + 16, rbp at CFA - 16 */
 		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2));
 		function(&w, 0x3000, 0x3200,
 			 BYTES(DW_CFA_def_cfa, 10, 0, DW_CFA_expression, 6, 2, DW_OP_breg6, 0x00,
 			       DW_CFA_expression, 3, 2, DW_OP_breg6, 0x70));
-		w.state.pc = BIAS + (popped ? 0x315d : 0x315c);
-		set(&w, 7, STACK_WORD(popped ? 99 : 98));
+		begin_at(&w, (popped ? 0x315d : 0x315c), STACK_WORD(popped ? 99 : 98));
 		set(&w, 6, popped ? STACK_WORD(120) : STACK_WORD(98));
 		set(&w, 3, 0x3333);
 		set(&w, 10, STACK_WORD(104));
@@ -305,11 +270,9 @@ TEST(test_lock_stub)
 		      { 0x300e, true },
 		      { 0x3013, true },
 		      { 0x301a, false } };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		function(&w, 0x3000, 0x301f,
 			 /* CFA = rsp - 128; the caller's pc is 3013, computed from the pc */
@@ -328,8 +291,7 @@ TEST(test_lock_stub)
 			       /* 301a: CFA = rsp - 128 */
 			       DW_CFA_advance_loc | 8, DW_CFA_def_cfa_offset_sf, 16,
 			       DW_CFA_val_expression, 16, 2, DW_OP_breg16, 0x79));
-		w.state.pc = BIAS + cases[i].pc;
-		set(&w, 7, STACK_WORD(cases[i].in_red_zone ? 84 : 100));
+		begin_at(&w, cases[i].pc, STACK_WORD(cases[i].in_red_zone ? 84 : 100));
 		w.stack[101] = BIAS + 0x1020;
 		unwind(&w);
 		if (cases[i].pc == 0x3013)
@@ -342,23 +304,18 @@ TEST(test_lock_stub)
 /* In a frame that made a call, sp does not reveal pops. */
 TEST(test_slot_below_sp_of_caller)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	/* rbp at CFA - 240 */
 	function(&w, 0x2800, 0x2900, BYTES(DW_CFA_def_cfa_offset, 8, DW_CFA_offset | 6, 30));
 	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, 6, 16));
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 6, 77);
 	w.stack[100] = BIAS + 0x2820;
 	w.stack[101] = BIAS + 0x3020;
 	w.stack[72] = STACK_WORD(110);
 	w.stack[111] = BIAS + 0x1020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x2820, 0x3020, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2010, 0x2820, 0x3020, 0x1020);
 }
 
 /*
@@ -367,31 +324,23 @@ TEST(test_slot_below_sp_of_caller)
  */
 TEST(test_saved_in_red_zone)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 8, DW_CFA_offset | 6, 2));
 	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, 6, 16));
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 6, 77);
 	w.stack[99] = STACK_WORD(110);
 	w.stack[100] = BIAS + 0x3020;
 	w.stack[111] = BIAS + 0x1020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 }
 
 /* A register that cannot be read becomes unknown: that is not a reason to stop, unless a CFA needs
  * it. */
 TEST(test_unreadable_register)
 {
-	struct world w;
-
 	for (int needed = 0; needed < 2; needed++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		/* rbx at CFA - 16 */
 		function(&w, 0x2000, 0x2100,
 			 BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 3, 2));
@@ -403,8 +352,7 @@ TEST(test_unreadable_register)
 		w.missing[0] = (struct reel_memory_range){ 800, 8 };
 		w.regions[0].missing = w.missing;
 		w.regions[0].n_missing = 1;
-		w.state.pc = BIAS + 0x2010;
-		set(&w, 7, STACK_WORD(100));
+		begin_at(&w, 0x2010, STACK_WORD(100));
 		w.stack[101] = BIAS + 0x3020;
 		w.stack[102] = BIAS + 0x1020;
 		unwind(&w);
@@ -418,41 +366,31 @@ TEST(test_unreadable_register)
 /* _dl_runtime_resolve_xsavec: the CFA is based on rbx, which its callee has saved. rbp is 0. */
 TEST(test_cfa_in_rbx)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 3, 2));
 	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa, 3, 16));
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 6, 0);
 	set(&w, 3, 1);
 	w.stack[100] = STACK_WORD(120);
 	w.stack[101] = BIAS + 0x3020;
 	w.stack[121] = BIAS + 0x1020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 }
 
 /* A PLT's CFA: rsp + 8 + ((rip & 15) >= 11) * 8. */
 TEST(test_plt)
 {
-	struct world w;
-
 	for (int pushed = 0; pushed < 2; pushed++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		/* breg7 8; breg16 0; lit15; and; lit11; ge; lit3; shl; plus */
 		function(&w, 0x2000, 0x2100,
 			 BYTES(DW_CFA_def_cfa_expression, 11, DW_OP_breg7, 8, DW_OP_breg16, 0,
 			       DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl,
 			       DW_OP_plus));
-		w.state.pc = BIAS + 0x2010 + (pushed ? 11 : 6);
-		set(&w, 7, STACK_WORD(100));
+		begin_at(&w, 0x2010 + (pushed ? 11 : 6), STACK_WORD(100));
 		w.stack[100 + pushed] = BIAS + 0x1020;
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_ROOT, pushed ? 0x201b : 0x2016, 0x1020);
+		UNWIND(&w, REEL_STOP_ROOT, pushed ? 0x201b : 0x2016, 0x1020);
 	}
 }
 
@@ -461,37 +399,26 @@ TEST(test_plt)
 /* An undefined return address is the end: a frame pointer that would lead on is not used. */
 TEST(test_no_fallback_behind_root)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
-	w.state.pc = BIAS + 0x1010;
-	set(&w, 7, STACK_WORD(100));
+	world_x86_with_root(&w);
+	begin_at(&w, 0x1010, STACK_WORD(100));
 	set(&w, 6, STACK_WORD(110));
 	w.stack[111] = call_before(&w, 0x5000);
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x1010);
+	UNWIND(&w, REEL_STOP_ROOT, 0x1010);
 }
 
 TEST(test_return_address_zero)
 {
-	struct world w;
-
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	w.stack[100] = call_before(&w, 0x2020);
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x2020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2010, 0x2020);
 
 	/* For the first frame that may be an error in the CFI. */
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x2010);
+	begin_at(&w, 0x2010, STACK_WORD(100));
+	UNWIND(&w, REEL_STOP_GUESSED_ROOT, 0x2010);
 }
 
 /*
@@ -503,15 +430,11 @@ TEST(test_return_address_zero)
  */
 TEST(test_subroutine)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2200, BYTES(DW_CFA_def_cfa_offset, 80));
 	code_at(&w, 0x2010, BYTES(0xe8, 0xeb, 0x00, 0x00, 0x00));
 	code_at(&w, 0x2100, BYTES(0x31, 0xc0, 0xc3));
-	w.state.pc = BIAS + 0x2100;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2100, STACK_WORD(100));
 	w.stack[100] = BIAS + 0x2015;
 	w.stack[110] = call_before(&w, 0x1020);
 	unwind(&w);
@@ -524,62 +447,46 @@ TEST(test_subroutine)
  */
 TEST(test_entry)
 {
-	struct world w;
-
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	w.entry = 0x3000;
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	w.stack[100] = BIAS + 0x3022;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3022);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2010, 0x3022);
 
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	w.entry = 0x3000;
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	w.stack[100] = BIAS + 0x3122;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x2010, 0x3122);
+	UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, 0x2010, 0x3122);
 
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	w.entry = 0x2000;
-	w.state.pc = BIAS + 0x2000;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2000, STACK_WORD(100));
 	w.stack[100] = 1; /* argc */
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2000);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2000);
 }
 
 /* rbp == 0 proves nothing: the caller without CFI has no good frame-pointer chain. */
 TEST(test_no_unwind_info)
 {
-	struct world w;
-
 	world_x86(&w);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 6, 0);
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x2010);
+	UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, 0x2010);
 }
 
 TEST(test_stack_end)
 {
-	struct world w;
-
 	for (int cut = 0; cut < 2; cut++) {
 		world_x86(&w);
 		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		w.input.stack_cut = cut;
-		w.state.pc = BIAS + 0x2010;
-		set(&w, 7, STACK_WORD(510));
+		begin_at(&w, 0x2010, STACK_WORD(510));
 		w.stack[511] = BIAS + 0x2020;
-		unwind(&w);
-		EXPECT(&w, cut ? REEL_STOP_STACK_CUT : REEL_STOP_STACK_END, 0x2010, 0x2020);
+		UNWIND(&w, cut ? REEL_STOP_STACK_CUT : REEL_STOP_STACK_END, 0x2010, 0x2020);
 	}
 }
 
@@ -601,11 +508,9 @@ TEST(test_gap)
 		FEW_FRAMES,
 		CASES
 	};
-	struct world w;
 
 	for (int i = 0; i < CASES; i++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		function(&w, 0x5000, 0x5100, BYTES(DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2));
 		function(&w, 0x6000, 0x6100, BYTES(DW_CFA_def_cfa_offset, 48));
@@ -619,8 +524,7 @@ TEST(test_gap)
 		w.input.stack_cut = i != NOT_CUT;
 		w.input.root_part = &w.regions[1];
 		w.input.max_frames = i == FEW_FRAMES ? 3 : 0;
-		w.state.pc = BIAS + 0x2010;
-		set(&w, 7, STACK_WORD(99));
+		begin_at(&w, 0x2010, STACK_WORD(99));
 		w.stack[201] = BIAS + 0x2090; /* not after a call */
 		w.stack[205] = call_before(&w, 0x2040);
 		w.stack[207] = call_before(&w, 0x2050);
@@ -672,11 +576,9 @@ TEST(test_scrubbed_count)
 {
 	static const enum reel_stop stops[] = { REEL_STOP_ROOT, REEL_STOP_SCRUBBED,
 						REEL_STOP_STACK_CUT };
-	struct world w;
 
 	for (unsigned i = 0; i < 3; i++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		function(&w, 0x2000, 0x2100,
 			 BYTES(DW_CFA_def_cfa_expression, 10, DW_OP_breg7, 8, DW_OP_breg9, 0,
 			       DW_OP_lit8, DW_OP_mul, DW_OP_plus, DW_OP_deref, DW_OP_plus_uconst,
@@ -702,10 +604,7 @@ TEST(test_scrubbed_count)
 /* glibc's longjmp: CFA = rdi, a plain number by now, but all needed values are in registers. */
 TEST(test_scrubbed_cfa)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100,
 		 BYTES(DW_CFA_def_cfa, 5, 0, DW_CFA_register, 16, 1, DW_CFA_register, 7, 8));
 	w.state.pc = BIAS + 0x2010;
@@ -714,36 +613,28 @@ TEST(test_scrubbed_cfa)
 	set(&w, 5, 1);
 	set(&w, 1, BIAS + 0x1020);
 	set(&w, 8, STACK_WORD(110));
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2010, 0x1020);
 }
 
 /* CFA = rsp, return address from rax's address: sp never moves. */
 TEST(test_no_progress)
 {
-	struct world w;
-
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 0, DW_CFA_offset | 16, 0));
-	w.state.pc = BIAS + 0x2020;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2020, STACK_WORD(100));
 	w.stack[100] = BIAS + 0x2020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_NO_PROGRESS, 0x2020);
+	UNWIND(&w, REEL_STOP_NO_PROGRESS, 0x2020);
 }
 
 /* Two functions that return to each other; sp does not move: CFA = rsp, the return address at rsp
  * or rsp + 8. */
 TEST(test_circle)
 {
-	struct world w;
-
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 0, DW_CFA_offset | 16, 0));
 	function(&w, 0x3000, 0x3100,
 		 BYTES(DW_CFA_def_cfa_offset, 0, DW_CFA_offset_extended_sf, 16, 0x7f));
-	w.state.pc = BIAS + 0x2020;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2020, STACK_WORD(100));
 	w.stack[100] = BIAS + 0x3020;
 	w.stack[101] = BIAS + 0x2020;
 	unwind(&w);
@@ -755,31 +646,23 @@ TEST(test_circle)
 
 TEST(test_backwards)
 {
-	struct world w;
-
 	world_x86(&w);
 	/* The caller's rsp is CFA - 64. */
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_val_offset, 7, 8));
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	w.stack[100] = BIAS + 0x2020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_NO_PROGRESS, 0x2010);
+	UNWIND(&w, REEL_STOP_NO_PROGRESS, 0x2010);
 }
 
 TEST(test_depth_limit)
 {
-	struct world w;
-
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	w.input.max_frames = 3;
-	w.state.pc = BIAS + 0x2020;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x2020, STACK_WORD(100));
 	for (size_t i = 100; i < 200; i++)
 		w.stack[i] = BIAS + 0x2020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_DEPTH_LIMIT, 0x2020, 0x2020, 0x2020);
+	UNWIND(&w, REEL_STOP_DEPTH_LIMIT, 0x2020, 0x2020, 0x2020);
 }
 
 TEST(test_missing_module)
@@ -792,28 +675,21 @@ TEST(test_missing_module)
 		{ REEL_CODE_ANONYMOUS, REEL_STOP_NO_UNWIND_INFO },
 		{ REEL_CODE_NO_MAPPING, REEL_STOP_NO_MAPPING },
 	};
-	struct world w;
 
 	for (size_t i = 0; i < 3; i++) {
 		world_x86(&w);
 		w.found = cases[i].found;
-		w.state.pc = BIAS + 0x2020;
-		set(&w, 7, STACK_WORD(100));
-		unwind(&w);
-		EXPECT(&w, cases[i].stop, 0x2020);
+		begin_at(&w, 0x2020, STACK_WORD(100));
+		UNWIND(&w, cases[i].stop, 0x2020);
 	}
 }
 
 TEST(test_bad_unwind_info)
 {
-	struct world w;
-
 	world_x86(&w);
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_high_user));
-	w.state.pc = BIAS + 0x2020;
-	set(&w, 7, STACK_WORD(100));
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_BAD_UNWIND_INFO, 0x2020);
+	begin_at(&w, 0x2020, STACK_WORD(100));
+	UNWIND(&w, REEL_STOP_BAD_UNWIND_INFO, 0x2020);
 }
 
 /* ---- signals -------------------------------------------------------------------------------- */
@@ -822,11 +698,11 @@ TEST(test_bad_unwind_info)
 #define X86_SIGRETURN BYTES(0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05)
 
 /* struct ucontext at word `at`: rbp is its word 15, rsp 20, rip 21. */
-static void x86_ucontext(struct world *w, size_t at, uint64_t pc, uint64_t sp, uint64_t bp)
+static void x86_ucontext(size_t at, uint64_t pc, uint64_t sp, uint64_t bp)
 {
-	w->stack[at + 15] = bp;
-	w->stack[at + 20] = sp;
-	w->stack[at + 21] = pc;
+	w.stack[at + 15] = bp;
+	w.stack[at + 20] = sp;
+	w.stack[at + 21] = pc;
 }
 
 /*
@@ -836,10 +712,7 @@ static void x86_ucontext(struct world *w, size_t at, uint64_t pc, uint64_t sp, u
  */
 TEST(test_signal_without_cfi)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);				/* handler */
 	function(&w, 0x3f00, 0x4000, BYTES(DW_CFA_def_cfa_offset, 64)); /* before the trampoline */
 	/* before the interrupted one */
@@ -847,11 +720,10 @@ TEST(test_signal_without_cfi)
 	function(&w, 0x5100, 0x5200, BYTES(DW_CFA_def_cfa_offset, 8, DW_CFA_offset | 6, 2));
 	function(&w, 0x6000, 0x6100, BYTES(DW_CFA_def_cfa, 6, 16));
 	code_at(&w, 0x4000, X86_SIGRETURN);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(200));
+	begin_at(&w, 0x2010, STACK_WORD(200));
 	w.stack[200] = BIAS + 0x4000;
 	/* rbp was popped, and its slot is below the start of the region … */
-	x86_ucontext(&w, 201, BIAS + 0x5100, STACK_WORD(0), STACK_WORD(50));
+	x86_ucontext(201, BIAS + 0x5100, STACK_WORD(0), STACK_WORD(50));
 	w.stack[0] = BIAS + 0x6020;
 	/* … and the caller needs it. */
 	w.stack[51] = BIAS + 0x1020;
@@ -865,20 +737,16 @@ TEST(test_signal_without_cfi)
 /* glibc's has CFI with S: CFA = *(rsp + 160), rip at rsp + 168 (and the pattern cannot be read). */
 TEST(test_signal_with_cfi)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	function(&w, 0x5100, 0x5200, NO_BYTES);
 	build_fde(&w.eh, w.signal_cie, true, 0x3fff, 11,
 		  BYTES(DW_CFA_def_cfa_expression, 4, DW_OP_breg7, 0xa0, 0x01, DW_OP_deref,
 			DW_CFA_expression, 16, 3, DW_OP_breg7, 0xa8, 0x01));
 	w.unreadable = true;
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(200));
+	begin_at(&w, 0x2010, STACK_WORD(200));
 	w.stack[200] = BIAS + 0x4000;
-	x86_ucontext(&w, 201, BIAS + 0x5100, STACK_WORD(300), 0);
+	x86_ucontext(201, BIAS + 0x5100, STACK_WORD(300), 0);
 	w.stack[300] = BIAS + 0x1020;
 	unwind(&w);
 	assert_int_equal(w.frames.steps[2], REEL_STEP_SIGNAL);
@@ -888,10 +756,7 @@ TEST(test_signal_with_cfi)
 /* A call through a null pointer, first as a sample, then as the frame below a SIGSEGV handler's. */
 TEST(test_undo_call)
 {
-	struct world w;
-
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	w.state.pc = 0;
 	set(&w, 7, STACK_WORD(100));
@@ -901,18 +766,15 @@ TEST(test_undo_call)
 	assert_int_equal(w.frames.steps[1], REEL_STEP_UNDO_CALL);
 	EXPECT(&w, REEL_STOP_ROOT, 0, 0x2020, 0x1020);
 
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, NO_BYTES);
 	code_at(&w, 0x4000, X86_SIGRETURN);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(200));
+	begin_at(&w, 0x2010, STACK_WORD(200));
 	w.stack[200] = BIAS + 0x4000;
-	x86_ucontext(&w, 201, 0, STACK_WORD(300), 0);
+	x86_ucontext(201, 0, STACK_WORD(300), 0);
 	w.stack[300] = call_before(&w, 0x2020);
 	w.stack[301] = BIAS + 0x1020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x4000, 0, 0x2020, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2010, 0x4000, 0, 0x2020, 0x1020);
 }
 
 RUN_TESTS()

@@ -2,10 +2,13 @@
 /* Unwinding traps of the CPUs with a link register. */
 #include "tests/support/unwind_world.h"
 
+/* Each test initializes it. */
+static struct world w;
+
 /* aarch64: CFA = sp. */
-static void world_arm(struct world *w)
+static void world_arm(void)
 {
-	world_init(w, "aarch64", 4, 30, BYTES(DW_CFA_def_cfa, 31, 0));
+	world_init(&w, "aarch64", 4, 30, BYTES(DW_CFA_def_cfa, 31, 0));
 }
 
 /* ---- aarch64 -------------------------------------------------------------------------------- */
@@ -19,37 +22,29 @@ static void world_arm(struct world *w)
  */
 TEST(test_link_register)
 {
-	struct world w;
-
 	for (int syscall = 0; syscall < 2; syscall++) {
-		world_arm(&w);
+		world_arm();
 		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 		function(&w, 0x2000, 0x2100, NO_BYTES);
 		function(&w, 0x3000, 0x3100, ARM_FRAME);
 		w.input.after_syscall = syscall;
-		w.state.pc = BIAS + 0x2010;
-		set(&w, 31, STACK_WORD(100));
+		begin_at(&w, 0x2010, STACK_WORD(100));
 		set(&w, 30, BIAS + 0x3020);
 		w.stack[101] = BIAS + 0x1020;
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+		UNWIND(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 	}
 }
 
 /* A caller cannot have its return address in x30: its call has overwritten it. */
 TEST(test_link_register_of_caller)
 {
-	struct world w;
-
-	world_arm(&w);
+	world_arm();
 	function(&w, 0x2000, 0x2100, ARM_FRAME);
 	function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa_offset, 16));
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 31, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 30, BIAS + 0x2010);
 	w.stack[101] = BIAS + 0x3020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x2010, 0x3020);
+	UNWIND(&w, REEL_STOP_REGISTER_UNKNOWN, 0x2010, 0x3020);
 }
 
 /* mov x8, #0x8b; svc #0 */
@@ -61,10 +56,8 @@ TEST(test_link_register_of_caller)
  */
 TEST(test_arm_signal)
 {
-	struct world w;
-
 	for (int cfi = 0; cfi < 2; cfi++) {
-		world_arm(&w);
+		world_arm();
 		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 		function(&w, 0x2000, 0x2100, ARM_FRAME); /* handler */
 		function(&w, 0x3000, 0x3100, NO_BYTES);	 /* leaf */
@@ -73,8 +66,7 @@ TEST(test_arm_signal)
 				  BYTES(DW_CFA_def_cfa, 29, 0, DW_CFA_offset | 29, 0,
 					DW_CFA_offset_extended_sf, 30, 0x7f));
 		code_at(&w, 0x4000, ARM_SIGRETURN);
-		w.state.pc = BIAS + 0x2010;
-		set(&w, 31, STACK_WORD(100));
+		begin_at(&w, 0x2010, STACK_WORD(100));
 		w.stack[100] = STACK_WORD(400);
 		w.stack[101] = BIAS + 0x4000;
 		w.stack[401] = 0x123; /* the address that the vDSO's rules give */
@@ -94,33 +86,26 @@ TEST(test_arm_signal)
  */
 TEST(test_pointer_authentication)
 {
-	struct world w;
-
 	for (int known = 0; known < 2; known++) {
-		world_arm(&w);
+		world_arm();
 		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 		function(&w, 0x2000, 0x2100, NO_BYTES);
 		function(&w, 0x3000, 0x3100, ARM_FRAME);
 		w.input.code_mask = known ? 0x007f000000000000 : 0;
-		w.state.pc = BIAS + 0x2010;
-		set(&w, 31, STACK_WORD(100));
+		begin_at(&w, 0x2010, STACK_WORD(100));
 		set(&w, 30, (BIAS + 0x3020) | 0x0035000000000000);
 		w.stack[101] = (BIAS + 0x1020) | 0x0054000000000000;
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
+		UNWIND(&w, REEL_STOP_ROOT, 0x2010, 0x3020, 0x1020);
 	}
 }
 
 /* A leaf without CFI: x30 leads to its caller, which x29 would skip. */
 TEST(test_leaf_without_cfi)
 {
-	struct world w;
-
-	world_arm(&w);
+	world_arm();
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	function(&w, 0x3000, 0x3100, ARM_FRAME);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 31, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 30, call_before(&w, 0x3020));
 	set(&w, 29, STACK_WORD(100));
 	w.stack[101] = call_before(&w, 0x1020);
@@ -134,13 +119,10 @@ TEST(test_leaf_without_cfi)
  */
 TEST(test_leaf_with_record)
 {
-	struct world w;
-
-	world_arm(&w);
+	world_arm();
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	function(&w, 0x3000, 0x3100, ARM_FRAME);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 31, STACK_WORD(94));
+	begin_at(&w, 0x2010, STACK_WORD(94));
 	set(&w, 30, call_before(&w, 0x3020));
 	set(&w, 29, STACK_WORD(94));
 	w.stack[94] = STACK_WORD(100);
@@ -155,18 +137,14 @@ TEST(test_leaf_with_record)
 /* A leaf without CFI and without a record must have left sp unchanged. */
 TEST(test_leaf_that_moved_sp)
 {
-	struct world w;
-
-	world_arm(&w);
+	world_arm();
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	function(&w, 0x3000, 0x3100, ARM_FRAME);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 31, STACK_WORD(94));
+	begin_at(&w, 0x2010, STACK_WORD(94));
 	set(&w, 30, call_before(&w, 0x3020));
 	w.stack[95] = BIAS + 0x1050; /* not after a call */
 	w.stack[101] = call_before(&w, 0x1020);
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x2010, 0x3020);
+	UNWIND(&w, REEL_STOP_REGISTER_UNKNOWN, 0x2010, 0x3020);
 }
 
 /*
@@ -175,22 +153,18 @@ TEST(test_leaf_that_moved_sp)
  */
 TEST(test_record_of_another)
 {
-	struct world w;
-
-	world_arm(&w);
+	world_arm();
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	/* x30, x19 */
 	function(&w, 0x3000, 0x3100,
 		 BYTES(DW_CFA_def_cfa_offset, 32, DW_CFA_offset | 30, 4, DW_CFA_offset | 19, 3));
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 31, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 30, call_before(&w, 0x2004));
 	set(&w, 29, STACK_WORD(110));
 	w.stack[110] = STACK_WORD(130);
 	w.stack[111] = call_before(&w, 0x3020);
 	w.stack[131] = call_before(&w, 0x1020);
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x2010, 0x3020);
+	UNWIND(&w, REEL_STOP_REGISTER_UNKNOWN, 0x2010, 0x3020);
 }
 
 /*
@@ -204,13 +178,11 @@ TEST(test_record_of_another)
  */
 TEST(test_arm_lazy_binding)
 {
-	struct world w;
-
 	for (uint64_t pc = 0x2800; pc <= 0x2814; pc += 4) {
 		bool resolver = pc == 0x2814;
 		unsigned pushed = pc == 0x2800 ? 0 : 2;
 
-		world_arm(&w);
+		world_arm();
 		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 		/* x30 at CFA + 8 */
 		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_offset_extended_sf, 30, 0x7f));
@@ -218,8 +190,7 @@ TEST(test_arm_lazy_binding)
 		code_at(&w, 0x2800,
 			BYTES(0xf0, 0x7b, 0xbf, 0xa9, 0x90, 0, 0, 0x90, 0x11, 0xfe, 0x47, 0xf9,
 			      0x10, 0xe2, 0x3f, 0x91, 0x20, 0x02, 0x1f, 0xd6));
-		w.state.pc = BIAS + (resolver ? 0x2010 : pc);
-		set(&w, 31, STACK_WORD(100 - pushed));
+		begin_at(&w, resolver ? 0x2010 : pc, STACK_WORD(100 - pushed));
 		set(&w, 30, resolver ? 0x1234 : call_before(&w, 0x3020));
 		w.stack[98] = 0x5678;
 		w.stack[99] = call_before(&w, 0x3020);
@@ -236,16 +207,13 @@ TEST(test_arm_lazy_binding)
  */
 TEST(test_arm_popped_link_register)
 {
-	struct world w;
-
-	world_arm(&w);
+	world_arm();
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	/* CFA = sp - 16, x30 at CFA + 8 */
 	function(&w, 0x2000, 0x2100,
 		 BYTES(DW_CFA_def_cfa_offset_sf, 0x02, DW_CFA_offset_extended_sf, 30, 0x7f));
 	function(&w, 0x3000, 0x3100, ARM_FRAME);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 31, STACK_WORD(0));
+	begin_at(&w, 0x2010, STACK_WORD(0));
 	set(&w, 30, call_before(&w, 0x3020));
 	w.stack[1] = call_before(&w, 0x1020);
 	unwind(&w);
@@ -256,21 +224,17 @@ TEST(test_arm_popped_link_register)
 /* An interrupt within the svc of the trampoline, before the kernel counts it as a system call. */
 TEST(test_arm_interrupted_sigreturn)
 {
-	struct world w;
-
 	for (uint64_t pc = 0x4000; pc <= 0x4008; pc += 4) {
-		world_arm(&w);
+		world_arm();
 		function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 		function(&w, 0x3000, 0x3100, NO_BYTES);
 		code_at(&w, 0x4000, ARM_SIGRETURN);
-		w.state.pc = BIAS + pc;
-		set(&w, 31, STACK_WORD(102));
+		begin_at(&w, pc, STACK_WORD(102));
 		set(&w, 30, BIAS + 0x4000);
 		w.stack[102 + 69] = BIAS + 0x1020;
 		w.stack[102 + 70] = STACK_WORD(300);
 		w.stack[102 + 71] = BIAS + 0x3000;
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_ROOT, pc, 0x3000, 0x1020);
+		UNWIND(&w, REEL_STOP_ROOT, pc, 0x3000, 0x1020);
 	}
 }
 
@@ -280,15 +244,12 @@ TEST(test_arm_interrupted_sigreturn)
  */
 TEST(test_arm_frame_pointer)
 {
-	struct world w;
-
-	world_arm(&w);
+	world_arm();
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	/* CFA = sp + 48 */
 	function(&w, 0x3000, 0x3100,
 		 BYTES(DW_CFA_def_cfa_offset, 48, DW_CFA_offset | 29, 6, DW_CFA_offset | 30, 5));
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 31, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 30, call_before(&w, 0x2004));
 	set(&w, 29, STACK_WORD(110));
 	w.stack[110] = STACK_WORD(130);
@@ -305,21 +266,15 @@ TEST(test_arm_frame_pointer)
 /* AAPCS64: a record of zeros is the last one. */
 TEST(test_arm_last_record)
 {
-	struct world w;
-
-	world_arm(&w);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 31, STACK_WORD(100));
+	world_arm();
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 29, STACK_WORD(110));
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2010);
+	UNWIND(&w, REEL_STOP_ROOT, 0x2010);
 }
 
 TEST(test_arm_undo_call)
 {
-	struct world w;
-
-	world_arm(&w);
+	world_arm();
 	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
 	function(&w, 0x3000, 0x3100, ARM_FRAME);
 	w.state.pc = 0xdead0000;
@@ -347,7 +302,6 @@ TEST(test_arm_epilogue_without_cfi)
 		bool popped;
 	} cases[] = { { 0x2010, false }, { 0x2014, false }, { 0x2018, true }, { 0x2020, false },
 		      { 0x2024, true },	 { 0x2030, false }, { 0x2034, true }, { 0x2048, true } };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		world_init(&w, "aarch64", 1, 30, BYTES(DW_CFA_def_cfa, 31, 0));
@@ -362,8 +316,7 @@ TEST(test_arm_epilogue_without_cfi)
 		code_at(&w, 0x2030, BYTES(0xfe, 0x4f, 0xc2, 0xa8, 0xbf, 0x23, 0x03, 0xd5));
 		code_at(&w, 0x2048, BYTES(0xc0, 0x03, 0x5f, 0xd6));
 		code_at(&w, 0x101c, BYTES(0x00, 0x00, 0x00, 0x94)); /* bl */
-		w.state.pc = BIAS + cases[i].pc;
-		set(&w, 31, STACK_WORD(cases[i].popped ? 104 : 100));
+		begin_at(&w, cases[i].pc, STACK_WORD(cases[i].popped ? 104 : 100));
 		/* Before the pop it may still hold the return address of the last call. */
 		set(&w, 30, BIAS + (cases[i].popped ? 0x1020 : 0x200c));
 		w.stack[102] = BIAS + 0x1020;
@@ -383,16 +336,13 @@ TEST(test_arm_epilogue_without_cfi)
  */
 TEST(test_epilogue_without_cfi)
 {
-	struct world w;
-
 	world_init(&w, "riscv64", 1, 1, BYTES(DW_CFA_def_cfa, 2, 0));
 	function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 1));
 	/* ra at CFA - 8 */
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 1, 1));
 	code_at(&w, 0x2010, BYTES(0x01, 0x41, 0x82, 0x80));
 	code_at(&w, 0x101c, BYTES(0xef, 0x00, 0x00, 0x00)); /* jal ra */
-	w.state.pc = BIAS + 0x2012;
-	set(&w, 2, STACK_WORD(102));
+	begin_at(&w, 0x2012, STACK_WORD(102));
 	set(&w, 1, BIAS + 0x1020);
 	w.stack[103] = 0x1234;
 	unwind(&w);
@@ -400,8 +350,7 @@ TEST(test_epilogue_without_cfi)
 	EXPECT(&w, REEL_STOP_ROOT, 0x2012, 0x1020);
 
 	for (int rep = 0; rep < 2; rep++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 32));
 		code_at(&w, 0x2010, BYTES(0x48, 0x83, 0xc4, 0x18, 0xc3));
 		if (rep)
@@ -447,16 +396,13 @@ TEST(test_epilogue_without_cfi)
  * aligned. */
 TEST(test_riscv)
 {
-	struct world w;
-
 	world_init(&w, "riscv64", 1, 1, BYTES(DW_CFA_def_cfa, 2, 0));
 	function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 1));
 	/* handler: ra at CFA - 8 */
 	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 1, 1));
 	code_at(&w, 0x4000, BYTES(0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0));
 	code_at(&w, 0x103c, BYTES(0xe7, 0x00, 0x05, 0x00)); /* jalr a0 */
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 2, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	w.stack[101] = BIAS + 0x4000;
 	/* rt_sigframe at word 102: pc is its word 38, x2 40, x8 46. */
 	w.stack[102 + 38] = BIAS + 0x6002; /* no CFI there */
@@ -472,13 +418,10 @@ TEST(test_riscv)
 /* Before Linux 5.17 s390x's trampoline is in the signal frame itself. */
 TEST(test_s390x_signal_on_stack)
 {
-	struct world w;
-
 	world_init(&w, "s390x", 1, 14, BYTES(DW_CFA_def_cfa, 15, 0xa0, 0x01));
 	function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 14));
 	function(&w, 0x2000, 0x2100, NO_BYTES); /* handler: r14 not saved */
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 15, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	set(&w, 14, STACK_WORD(120));
 	w.stack[120] = 0x0aadull << 48; /* svc 173 */
 	w.stack[100 + 43] = BIAS + 0x1020;
@@ -492,8 +435,6 @@ TEST(test_s390x_signal_on_stack)
 /* Big-endian: CFA = r15 + 160; then code without CFI, by the back chain. */
 TEST(test_s390x)
 {
-	struct world w;
-
 	world_init(&w, "s390x", 1, 14, BYTES(DW_CFA_def_cfa, 15, 0xa0, 0x01));
 	function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 14));
 	/* r14 at CFA - 48, r15 at CFA - 40, CFA = r15 + 320 */
@@ -501,8 +442,7 @@ TEST(test_s390x)
 		 BYTES(DW_CFA_offset | 14, 6, DW_CFA_offset | 15, 5, DW_CFA_def_cfa_offset, 0xc0,
 		       0x02));
 	code_at(&w, 0x101e, BYTES(0x0d, 0xe1)); /* basr %r14,%r1 */
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 15, STACK_WORD(100));
+	begin_at(&w, 0x2010, STACK_WORD(100));
 	w.stack[134] = BIAS + 0x6002;
 	code_at(&w, 0x6000, BYTES(0x0d, 0xe1)); /* basr %r14,%r1 */
 	w.stack[135] = STACK_WORD(120);
@@ -521,8 +461,6 @@ TEST(test_s390x)
  */
 TEST(test_s390x_no_back_chain)
 {
-	struct world w;
-
 	for (uint64_t word = 0; word < 2; word++) {
 		world_init(&w, "s390x", 1, 14, BYTES(DW_CFA_def_cfa, 15, 0xa0, 0x01));
 		function(&w, 0x1000, 0x1100, BYTES(DW_CFA_undefined, 14));

@@ -7,8 +7,7 @@
 /* Two functions' frames of that many words each, and the process's first. */
 static void world_of_frames(struct world *w, uint64_t words)
 {
-	world_x86(w);
-	root_function(w);
+	world_x86_with_root(w);
 	function(w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, (uint8_t)(8 * words)));
 	function(w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa_offset, (uint8_t)(8 * words)));
 	w->state.pc = BIAS + 0x2010;
@@ -177,15 +176,13 @@ static void unwind_far(const struct far_rule *rule)
 	uint64_t rbp = rule->rbp == NOT_SAVED ? RBP_SAMPLED : RBP_SAVED;
 	struct world w;
 
-	world_x86(&w);
-	root_function(&w);
+	world_x86_with_root(&w);
 	function(&w, 0x2000, 0x2100, rule->program, sizeof(rule->program));
 	function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 6, 16)); /* CFA = rbp + 16 */
 	fill_far_stack(&w, rule, outer_cfa, stack);
 	w.regions[0].bytes = stack;
 	w.regions[0].size = sizeof(stack);
-	w.state.pc = BIAS + 0x2010;
-	set(&w, 7, STACK_WORD(FAR_START));
+	begin_at(&w, 0x2010, STACK_WORD(FAR_START));
 	set(&w, 3, RBX_SAMPLED);
 	set(&w, 6, STACK_WORD(RBP_SAMPLED));
 	unwind(&w);

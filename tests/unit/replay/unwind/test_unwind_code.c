@@ -2,24 +2,26 @@
 /* Steps by the effects of the code itself, where CFI is missing. */
 #include "tests/support/unwind_world.h"
 
+/* Each test initializes it. */
+static struct world w;
+
 /* main calls a function with CFI at 0x2000, whose frame has two words and which calls the tested
  * code. */
-static void code_world(struct world *w)
+static void code_world(void)
 {
-	world_x86(w);
-	root_function(w);
-	function(w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
-	w->stack[101] = 0x5555;
-	w->stack[102] = BIAS + 0x1020;
-	w->stack[100] = call_before(w, 0x2020);
+	world_x86_with_root(&w);
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
+	w.stack[101] = 0x5555;
+	w.stack[102] = BIAS + 0x1020;
+	w.stack[100] = call_before(&w, 0x2020);
 }
 
 /* `call` rel32 at 0x201b that returns to 0x2020. */
-static void direct_call(struct world *w, uint64_t target)
+static void direct_call(uint64_t target)
 {
 	uint32_t to = (uint32_t)(target - 0x2020);
 
-	code_at(w, 0x201b,
+	code_at(&w, 0x201b,
 		BYTES(0xe8, (uint8_t)to, (uint8_t)(to >> 8), (uint8_t)(to >> 16),
 		      (uint8_t)(to >> 24)));
 }
@@ -46,21 +48,19 @@ TEST(test_each_instruction)
 	} cases[] = { { 0x3000, 0, false }, { 0x3001, 1, true }, { 0x3005, 5, true },
 		      { 0x3007, 5, true },  { 0x3009, 5, true }, { 0x300d, 1, true },
 		      { 0x300e, 0, false } };
-	struct world w;
 
 	for (int direct = 0; direct < 2; direct++) {
 		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-			code_world(&w);
+			code_world();
 			if (direct)
-				direct_call(&w, 0x3000);
+				direct_call(0x3000);
 			/* The caller's CFA is based on rbx from here on. */
 			function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 3, 16));
 			code_at(&w, 0x3000, framed, sizeof(framed));
 			w.stack[100 - 1] = STACK_WORD(110);
 			w.stack[100] = direct ? BIAS + 0x2020 : call_before(&w, 0x2120);
 			w.stack[111] = BIAS + 0x1020;
-			w.state.pc = BIAS + cases[i].pc;
-			set(&w, 7, STACK_WORD(100 - cases[i].pushed));
+			begin_at(&w, cases[i].pc, STACK_WORD(100 - cases[i].pushed));
 			set(&w, 3, cases[i].saved ? 0 : STACK_WORD(110));
 			/* A frame farther up; following it would skip the caller. */
 			set(&w, 6, STACK_WORD(120));
@@ -83,20 +83,16 @@ TEST(test_each_instruction)
  */
 TEST(test_refused)
 {
-	struct world w;
-
 	for (int i = 0; i < 2; i++) {
-		code_world(&w);
+		code_world();
 		code_at(&w, 0x3000, framed, sizeof(framed));
 		code_at(&w, 0x4000, BYTES(0xc3));
 		if (i)
-			direct_call(&w, 0x4000);
+			direct_call(0x4000);
 		else
 			w.stack[100] = BIAS + 0x2050;
-		w.state.pc = BIAS + 0x3009;
-		set(&w, 7, STACK_WORD(95));
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3009);
+		begin_at(&w, 0x3009, STACK_WORD(95));
+		UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, 0x3009);
 	}
 }
 
@@ -110,17 +106,14 @@ TEST(test_refused)
  */
 TEST(test_no_return)
 {
-	struct world w;
-
-	code_world(&w);
-	direct_call(&w, 0x3000);
+	code_world();
+	direct_call(0x3000);
 	code_at(&w, 0x3000,
 		BYTES(0x48, 0x83, 0xec, 0x28, 0xe8, 0xf7, 0x0f, 0, 0, 0x48, 0x83, 0xc4, 0x08,
 		      0xc3));
 	/* The address in the wrong row is also after a call. */
 	w.stack[96] = call_before(&w, 0x2040);
-	w.state.pc = BIAS + 0x3004;
-	set(&w, 7, STACK_WORD(95));
+	begin_at(&w, 0x3004, STACK_WORD(95));
 	unwind(&w);
 	assert_int_equal(w.frames.steps[1], REEL_STEP_SYNTHESIZED);
 	EXPECT(&w, REEL_STOP_ROOT, 0x3004, 0x2020, 0x1020);
@@ -142,10 +135,8 @@ TEST(test_no_return)
  */
 TEST(test_record)
 {
-	struct world w;
-
 	for (int is_record = 0; is_record < 2; is_record++) {
-		code_world(&w);
+		code_world();
 		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 6, 16)); /* CFA = rbp + 16 */
 		code_at(&w, 0x3000,
 			BYTES(0x55, 0x48, 0x89, 0xe5, 0x48, 0x8b, 0x45, 0xf8, 0x74, 0x02, 0xc9,
@@ -167,17 +158,14 @@ TEST(test_record)
 /* A JIT's code, whose bytes were recorded: its direct calls must also lead here. */
 TEST(test_recorded)
 {
-	struct world w;
-
 	for (int is_called = 0; is_called < 2; is_called++) {
-		code_world(&w);
+		code_world();
 		w.found = REEL_CODE_ANONYMOUS;
 		w.recorded = true;
 		code_at(&w, 0x3000, framed, sizeof(framed));
 		code_at(&w, 0x4000, BYTES(0xc3));
-		direct_call(&w, is_called ? 0x3000 : 0x4000);
-		w.state.pc = BIAS + 0x3009;
-		set(&w, 7, STACK_WORD(95));
+		direct_call(is_called ? 0x3000 : 0x4000);
+		begin_at(&w, 0x3009, STACK_WORD(95));
 		/* As after the system call that created a thread. */
 		set(&w, 0, 0);
 		unwind(&w);
@@ -194,22 +182,18 @@ TEST(test_recorded)
  */
 TEST(test_pushed)
 {
-	struct world w;
-
 	for (int is_called = 0; is_called < 2; is_called++) {
-		code_world(&w);
+		code_world();
 		w.found = REEL_CODE_ANONYMOUS;
 		w.recorded = true;
 		/* cmpl $0,-8(%rbp);  jmp *(%rax) */
 		code_at(&w, 0x3000, BYTES(0x83, 0x7d, 0xf8, 0x00, 0xff, 0x20));
-		w.state.pc = BIAS + 0x3000;
-		set(&w, 7, STACK_WORD(90));
+		begin_at(&w, 0x3000, STACK_WORD(90));
 		set(&w, 6, STACK_WORD(110));
 		w.stack[110] = STACK_WORD(120);
 		w.stack[111] = is_called ? call_before(&w, 0x3100) : BIAS + 0x3080;
 		w.stack[120] = w.stack[121] = 0; /* the last record */
-		unwind(&w);
-		EXPECT(&w, is_called ? REEL_STOP_ROOT : REEL_STOP_GUESSED_ROOT, 0x3000,
+		UNWIND(&w, is_called ? REEL_STOP_ROOT : REEL_STOP_GUESSED_ROOT, 0x3000,
 		       is_called ? 0x3100 : 0x3080);
 	}
 }
@@ -235,18 +219,17 @@ static enum reel_code_found find_recorded(void *context, uint64_t address, struc
  *   5080: 48 8b 65 f0     mov -0x10(%rbp),%rsp
  *   5084: ff 24 d8        jmp *(%rax,%rbx,8)
  */
-static void interpreter_world(struct world *w)
+static void interpreter_world(void)
 {
-	world_x86(w);
-	root_function(w);
-	w->input.find_code = find_recorded;
-	code_at(w, 0x5080, BYTES(0x48, 0x8b, 0x65, 0xf0, 0xff, 0x24, 0xd8));
-	set(w, 7, STACK_WORD(90));
-	set(w, 6, STACK_WORD(110));
-	w->stack[110] = STACK_WORD(120);
-	w->stack[111] = BIAS + 0x5080;
-	w->stack[120] = STACK_WORD(200);
-	w->stack[121] = call_before(w, 0x1020);
+	world_x86_with_root(&w);
+	w.input.find_code = find_recorded;
+	code_at(&w, 0x5080, BYTES(0x48, 0x8b, 0x65, 0xf0, 0xff, 0x24, 0xd8));
+	set(&w, 7, STACK_WORD(90));
+	set(&w, 6, STACK_WORD(110));
+	w.stack[110] = STACK_WORD(120);
+	w.stack[111] = BIAS + 0x5080;
+	w.stack[120] = STACK_WORD(200);
+	w.stack[121] = call_before(&w, 0x1020);
 }
 
 /*
@@ -262,20 +245,16 @@ static void interpreter_world(struct world *w)
  */
 TEST(test_pushed_again)
 {
-	struct world w;
-
 	for (int is_same = 0; is_same < 2; is_same++) {
-		interpreter_world(&w);
+		interpreter_world();
 		code_at(&w, 0x3000,
 			BYTES(0x48, 0x83, 0xec, 0x20, 0x75, 0x05, 0x48, 0x83, 0xc4, 0x20, 0xc3,
 			      0x48, 0x83, 0xc4, 0x28, 0xff, 0xe0));
 		code_at(&w, 0x5090, BYTES(0x48, 0x8b, 0x65, 0xf0, 0xff, 0x24, 0xd8));
 		w.stack[100] = BIAS + 0x5080;
 		w.stack[101] = BIAS + (is_same ? 0x5080 : 0x5090);
-		w.state.pc = BIAS + 0x3004;
-		set(&w, 7, STACK_WORD(96));
-		unwind(&w);
-		EXPECT(&w, is_same ? REEL_STOP_ROOT : REEL_STOP_GUESSED_ROOT, 0x3004, 0x5080,
+		begin_at(&w, 0x3004, STACK_WORD(96));
+		UNWIND(&w, is_same ? REEL_STOP_ROOT : REEL_STOP_GUESSED_ROOT, 0x3004, 0x5080,
 		       0x5080, 0x1020);
 	}
 }
@@ -292,10 +271,9 @@ TEST(test_resumed)
 			     uses_not[] = { 0x8b, 0x1c, 0x0e, 0xff, 0x24, 0xd8 },
 			     /* mov %rdi,-8(%rsp); jmp */
 		passes_on[] = { 0x48, 0x89, 0x7c, 0x24, 0xf8, 0xff, 0x24, 0xd8 };
-	struct world w;
 
 	for (int i = 0; i < 8; i++) {
-		interpreter_world(&w);
+		interpreter_world();
 		code_at(&w, 0x3000, uses_not, sizeof(uses_not));
 		switch (i) {
 		case 0:
@@ -346,10 +324,8 @@ TEST(test_resumed)
  */
 TEST(test_returns_to_resumed)
 {
-	struct world w;
-
 	for (int i = 0; i < 4; i++) {
-		interpreter_world(&w);
+		interpreter_world();
 		code_at(&w, 0x3000, BYTES(0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3));
 		if (i & 1)
 			code_at(&w, 0x3005, BYTES(0xff, 0xe0));
@@ -375,10 +351,8 @@ TEST(test_returns_to_resumed)
  */
 TEST(test_moved_sp)
 {
-	struct world w;
-
 	for (int i = 0; i < 4; i++) {
-		interpreter_world(&w);
+		interpreter_world();
 		code_at(&w, 0x3000, BYTES(0x83, 0x7d, 0xf8, 0x00, 0xff, 0x24, 0xd8));
 		code_at(&w, 0x5020, BYTES(0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3));
 		w.state.pc = BIAS + 0x3000;
@@ -417,12 +391,11 @@ TEST(test_moved_sp)
 TEST(test_record_in_making)
 {
 	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3003, 0x3005, 0x3009, 0x300a };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
 		bool is_popped = pcs[i] > 0x3000 && pcs[i] < 0x300a;
 
-		interpreter_world(&w);
+		interpreter_world();
 		code_at(&w, 0x3000,
 			BYTES(0x58, 0x85, 0xd2, 0x7e, 0x04, 0x6a, 0x00, 0x75, 0xfc, 0x50, 0x55,
 			      0x48, 0x8b, 0xec, 0xff, 0x24, 0xd8));
@@ -438,13 +411,12 @@ TEST(test_record_in_making)
 		else
 			EXPECT(&w, REEL_STOP_ROOT, pcs[i], 0x5080, 0x1020);
 	}
-	interpreter_world(&w);
+	interpreter_world();
 	code_at(&w, 0x4000, BYTES(0x52, 0x48, 0x89, 0x65, 0xf0, 0xff, 0x63, 0x50));
 	w.stack[90] = BIAS + 0x5080;
 	w.stack[111] = call_before(&w, 0x1020);
 	w.state.pc = BIAS + 0x4001;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x4001, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x4001, 0x1020);
 }
 
 /*
@@ -460,25 +432,20 @@ TEST(test_record_in_making)
  */
 TEST(test_aligned)
 {
-	struct world w;
-
-	code_world(&w);
+	code_world();
 	code_at(&w, 0x3000,
 		BYTES(0x48, 0x89, 0xe1, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x83, 0xec, 0x60, 0xe8, 0xf0,
 		      0x0f, 0, 0, 0x48, 0x89, 0xcc, 0xc3));
 	code_at(&w, 0x4000, BYTES(0x31, 0xc0, 0xc3));
 	w.stack[80] = BIAS + 0x3010;
-	w.state.pc = BIAS + 0x4000;
-	set(&w, 7, STACK_WORD(80));
+	begin_at(&w, 0x4000, STACK_WORD(80));
 	set(&w, 2, STACK_WORD(100)); /* rcx */
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x4000, 0x3010, 0x2020, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x4000, 0x3010, 0x2020, 0x1020);
 
 	/* 3000: 48 8b a4 24 80 00 00 00  mov 0x80(%rsp),%rsp;  c5 f8 77  vzeroupper;  c3  ret */
-	code_world(&w);
+	code_world();
 	code_at(&w, 0x3000, BYTES(0x48, 0x8b, 0xa4, 0x24, 0x80, 0, 0, 0, 0xc5, 0xf8, 0x77, 0xc3));
-	w.state.pc = BIAS + 0x3000;
-	set(&w, 7, STACK_WORD(60));
+	begin_at(&w, 0x3000, STACK_WORD(60));
 	w.stack[76] = STACK_WORD(100);
 	unwind(&w);
 	assert_int_equal(w.frames.sps[1], STACK_WORD(101));
@@ -492,18 +459,15 @@ TEST(test_aligned)
  */
 TEST(test_scratch_register)
 {
-	struct world w;
-
 	for (int touched = 0; touched < 2; touched++) {
-		code_world(&w);
+		code_world();
 		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 0, 8)); /* CFA = rax + 8 */
 		function(&w, 0x3000, 0x3100, NO_BYTES);
 		code_at(&w, 0x3000, BYTES(0x48, 0xff, 0xc1, 0xc3));
 		if (touched)
 			code_at(&w, 0x3000, BYTES(0x48, 0xff, 0xc0)); /* inc %rax */
 		w.stack[90] = call_before(&w, 0x2120);
-		w.state.pc = BIAS + 0x3000;
-		set(&w, 7, STACK_WORD(90));
+		begin_at(&w, 0x3000, STACK_WORD(90));
 		set(&w, 0, STACK_WORD(100));
 		unwind(&w);
 		if (touched)
@@ -521,10 +485,8 @@ TEST(test_scratch_register)
  */
 TEST(test_restored_register)
 {
-	struct world w;
-
 	for (int restored = 0; restored < 2; restored++) {
-		code_world(&w);
+		code_world();
 		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 6, 16)); /* CFA = rbp + 16 */
 		function(&w, 0x3000, 0x3100, BYTES(DW_CFA_def_cfa_offset, 16));
 		code_at(&w, 0x3000, BYTES(0x48, 0x8b, 0x2c, 0x24, 0x48, 0x83, 0xc4, 0x08, 0xc3));
@@ -532,8 +494,7 @@ TEST(test_restored_register)
 			code_at(&w, 0x3000, BYTES(0x48, 0x8b, 0x1c, 0x24)); /* mov (%rsp),%rbx */
 		w.stack[90] = STACK_WORD(99);
 		w.stack[91] = call_before(&w, 0x2120);
-		w.state.pc = BIAS + 0x3000;
-		set(&w, 7, STACK_WORD(90));
+		begin_at(&w, 0x3000, STACK_WORD(90));
 		unwind(&w);
 		if (restored)
 			EXPECT(&w, REEL_STOP_ROOT, 0x3000, 0x2120, 0x2020, 0x1020);
@@ -551,32 +512,26 @@ TEST(test_restored_register)
  */
 TEST(test_outermost)
 {
-	struct world w;
-
-	code_world(&w);
+	code_world();
 	code_at(&w, 0x5000, BYTES(0x90, 0xe8, 0xfa, 0x0f, 0, 0, 0xf4));
 	w.stack[102] = BIAS + 0x5001;
-	w.state.pc = BIAS + 0x2000;
-	set(&w, 7, STACK_WORD(101));
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x2000, 0x5001);
+	begin_at(&w, 0x2000, STACK_WORD(101));
+	UNWIND(&w, REEL_STOP_ROOT, 0x2000, 0x5001);
 
 	/* If it does return, that alone does not make it valid. */
-	code_world(&w);
+	code_world();
 	code_at(&w, 0x5000, BYTES(0x90, 0xe8, 0xfa, 0x0f, 0, 0, 0xc3));
 	w.stack[102] = BIAS + 0x5001;
 	w.stack[103] = 0x1234;
-	w.state.pc = BIAS + 0x2000;
-	set(&w, 7, STACK_WORD(101));
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x2000, 0x5001);
+	begin_at(&w, 0x2000, STACK_WORD(101));
+	UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, 0x2000, 0x5001);
 
 	/* It may begin a function that follows another one's last call, unless that led here, perhaps
 	 * into an instruction (a probe's trap), or padding follows. */
 	for (int i = 0; i < 4; i++) {
 		bool is_called = i == 1 || i == 2, is_padding = i == 3;
 
-		code_world(&w);
+		code_world();
 		function(&w, 0x4ff0, 0x5001, BYTES(DW_CFA_def_cfa_offset, 16));
 		if (!is_padding)
 			function(&w, 0x5001, 0x5010, BYTES(DW_CFA_def_cfa_offset, 16));
@@ -587,8 +542,7 @@ TEST(test_outermost)
 		code_at(&w, 0x6000, BYTES(0xc3));
 		w.stack[102] = BIAS + 0x5001;
 		w.stack[104] = BIAS + 0x1020;
-		w.state.pc = BIAS + 0x2000 + (i == 2);
-		set(&w, 7, STACK_WORD(101));
+		begin_at(&w, 0x2000 + (i == 2), STACK_WORD(101));
 		unwind(&w);
 		assert_int_equal(w.frames.lookups[1], BIAS + 0x5001 - (i > 0));
 		if (i)
@@ -598,16 +552,14 @@ TEST(test_outermost)
 	}
 
 	/* A JIT writes the address there at which to continue. */
-	code_world(&w);
+	code_world();
 	code_at(&w, 0x5000, BYTES(0x90, 0xe8, 0xfa, 0x0f, 0, 0, 0xf4));
 	code_at(&w, 0x3000, BYTES(0xc3));
 	w.found = REEL_CODE_ANONYMOUS;
 	w.recorded = true;
 	w.stack[101] = BIAS + 0x5001;
-	w.state.pc = BIAS + 0x3000;
-	set(&w, 7, STACK_WORD(101));
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3000);
+	begin_at(&w, 0x3000, STACK_WORD(101));
+	UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, 0x3000);
 }
 
 /*
@@ -620,10 +572,9 @@ TEST(test_outermost)
 TEST(test_entered)
 {
 	enum { ENTERED, CALLED, NO_ENTRY };
-	struct world w;
 
 	for (int i = 0; i < 3; i++) {
-		code_world(&w);
+		code_world();
 		function(&w, 0x5000, 0x5100, BYTES(DW_CFA_def_cfa_offset, 8));
 		code_at(&w, 0x4000, BYTES(0xe9, 0xfb, 0x0f, 0, 0));
 		code_at(&w, 0x5000,
@@ -631,8 +582,7 @@ TEST(test_entered)
 		w.entry = i == NO_ENTRY ? 0 : 0x4000;
 		w.stack[102] = BIAS + 0x5009;
 		w.stack[103] = i == CALLED ? call_before(&w, 0x1020) : 3;
-		w.state.pc = BIAS + 0x2000;
-		set(&w, 7, STACK_WORD(101));
+		begin_at(&w, 0x2000, STACK_WORD(101));
 		unwind(&w);
 		if (i == ENTERED)
 			EXPECT(&w, REEL_STOP_ROOT, 0x2000, 0x5009);
@@ -650,10 +600,8 @@ TEST(test_entered)
  */
 TEST(test_begin_of_thread)
 {
-	struct world w;
-
 	for (int is_child = 0; is_child < 2; is_child++) {
-		code_world(&w);
+		code_world();
 		code_at(&w, 0x5000, BYTES(0x0f, 0x05, 0xc3, 0xf4));
 		w.state.pc = BIAS + 0x5002;
 		w.input.after_syscall = true;
@@ -667,15 +615,14 @@ TEST(test_begin_of_thread)
 		else
 			EXPECT(&w, REEL_STOP_ROOT, 0x5002, 0x2020, 0x1020);
 
-		code_world(&w);
+		code_world();
 		code_at(&w, 0x5000, BYTES(0x0f, 0x05, 0xc3, 0xf4));
 		w.state.pc = BIAS + 0x5002;
 		w.input.after_syscall = true;
 		set(&w, 0, 4711);
 		set(&w, 7, STACK_WORD(100));
 		w.stack[100] = BIAS + 0x6000;
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x5002);
+		UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, 0x5002);
 	}
 }
 
@@ -691,11 +638,10 @@ TEST(test_begin_of_thread)
 TEST(test_looks_at_result)
 {
 	static const uint64_t pcs[] = { 0x5002, 0x5005, 0x5007 };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
 		for (int is_child = 0; is_child < 2; is_child++) {
-			code_world(&w);
+			code_world();
 			code_at(&w, 0x5000,
 				BYTES(0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x09, 0x74, 0x07, 0xc3));
 			code_at(&w, 0x5010, BYTES(0xf4));
@@ -703,8 +649,7 @@ TEST(test_looks_at_result)
 			set(&w, 0, is_child ? 0 : 4711);
 			set(&w, 7, STACK_WORD(100));
 			w.stack[100] = BIAS + 0x6000; /* not a return address */
-			unwind(&w);
-			EXPECT(&w, is_child ? REEL_STOP_ROOT : REEL_STOP_NO_UNWIND_INFO, pcs[i]);
+			UNWIND(&w, is_child ? REEL_STOP_ROOT : REEL_STOP_NO_UNWIND_INFO, pcs[i]);
 		}
 	}
 }
@@ -717,16 +662,13 @@ TEST(test_looks_at_result)
  */
 TEST(test_by_entry)
 {
-	struct world w;
-
 	for (int direct = 0; direct < 2; direct++) {
-		code_world(&w);
+		code_world();
 		if (direct)
-			direct_call(&w, 0x3000);
+			direct_call(0x3000);
 		code_at(&w, 0x3000,
 			BYTES(0x48, 0x83, 0xec, 0x18, 0x31, 0xc0, 0xff, 0x24, 0xc5, 0, 0x10, 0, 0));
-		w.state.pc = BIAS + 0x3004;
-		set(&w, 7, STACK_WORD(97));
+		begin_at(&w, 0x3004, STACK_WORD(97));
 		unwind(&w);
 		if (direct)
 			EXPECT(&w, REEL_STOP_ROOT, 0x3004, 0x2020, 0x1020);
@@ -738,16 +680,13 @@ TEST(test_by_entry)
 /* A frame pointer is the function's own if its code uses it as one; otherwise that is a guess. */
 TEST(test_frame_pointer)
 {
-	struct world w;
-
 	for (int uses = 0; uses < 2; uses++) {
-		code_world(&w);
+		code_world();
 		/* nopl 0(%rax);  jmp *(%rax) */
 		code_at(&w, 0x3000, BYTES(0x0f, 0x1f, 0x40, 0x00, 0xff, 0x20));
 		if (uses)
 			code_at(&w, 0x3000, BYTES(0x83, 0x7d, 0xf8, 0x00)); /* cmpl $0,-8(%rbp) */
-		w.state.pc = BIAS + 0x3000;
-		set(&w, 7, STACK_WORD(90));
+		begin_at(&w, 0x3000, STACK_WORD(90));
 		set(&w, 6, STACK_WORD(99));
 		w.stack[99] = STACK_WORD(120);
 		unwind(&w);
@@ -765,8 +704,6 @@ TEST(test_frame_pointer)
  */
 TEST(test_arm64_prologue)
 {
-	struct world w;
-
 	for (uint64_t pc = 0x3000; pc <= 0x300c; pc += 4) {
 		bool is_made = pc == 0x3004 || pc == 0x3008;
 
@@ -778,8 +715,7 @@ TEST(test_arm64_prologue)
 		code_at(&w, 0x3000,
 			BYTES(0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0xfd, 0x7b, 0xc1,
 			      0xa8, 0xc0, 0x03, 0x5f, 0xd6));
-		w.state.pc = BIAS + pc;
-		set(&w, 31, STACK_WORD(is_made ? 98 : 100));
+		begin_at(&w, pc, STACK_WORD(is_made ? 98 : 100));
 		set(&w, 30, call_before(&w, 0x2020));
 		set(&w, 29, STACK_WORD(pc == 0x3008 ? 98 : 100));
 		w.stack[98] = STACK_WORD(100);
@@ -805,8 +741,6 @@ struct record_state {
 static void try_records(const uint8_t *code, size_t size, uint8_t record,
 			const struct record_state *states)
 {
-	struct world w;
-
 	for (size_t i = 0; i < size / 4 * 2; i++) {
 		const struct record_state *state = &states[i / 2];
 
@@ -818,8 +752,7 @@ static void try_records(const uint8_t *code, size_t size, uint8_t record,
 			      0xd6, 0xfd, 0x7b, 0xc3, 0xa8, 0xc0, 0x03, 0x5f, 0xd6));
 		if (i % 2) /* the call names its target */
 			code_at(&w, 0x4008, BYTES(0xfe, 0xfb, 0xff, 0x97));
-		w.state.pc = BIAS + 0x3000 + 4 * (i / 2);
-		set(&w, 31, STACK_WORD(100 - state->words));
+		begin_at(&w, 0x3000 + 4 * (i / 2), STACK_WORD(100 - state->words));
 		set(&w, 30, state->clobbered ? BIAS + 0x3014 : BIAS + 0x400c);
 		set(&w, 29, STACK_WORD(state->linked ? record : 100));
 		w.stack[record] = STACK_WORD(100);
@@ -885,24 +818,21 @@ TEST(test_arm64_records)
 TEST(test_copied_frame_pointer)
 {
 	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3004, 0x300b, 0x300d, 0x300e };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
 		bool is_made = pcs[i] >= 0x3004 && pcs[i] <= 0x300d;
 
-		code_world(&w);
+		code_world();
 		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 6, 16));
 		code_at(&w, 0x3000,
 			BYTES(0x55, 0x48, 0x89, 0xe5, 0x49, 0x89, 0xad, 0xc8, 0, 0, 0, 0xff, 0xd3,
 			      0xc9, 0xc3));
-		w.state.pc = BIAS + pcs[i];
-		set(&w, 7, STACK_WORD(is_made || pcs[i] == 0x3001 ? 99 : 100));
+		begin_at(&w, pcs[i], STACK_WORD(is_made || pcs[i] == 0x3001 ? 99 : 100));
 		set(&w, 6, STACK_WORD(is_made ? 99 : 110));
 		w.stack[99] = STACK_WORD(110);
 		w.stack[100] = call_before(&w, 0x2120);
 		w.stack[111] = BIAS + 0x1020;
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_ROOT, pcs[i], 0x2120, 0x1020);
+		UNWIND(&w, REEL_STOP_ROOT, pcs[i], 0x2120, 0x1020);
 	}
 }
 
@@ -931,20 +861,17 @@ TEST(test_copied_frame_pointer)
  */
 TEST(test_never_returns)
 {
-	struct world w;
-
 	for (int i = 0; i < 3; i++) {
 		bool stale = i == 1, has_fp = i == 2;
 
-		code_world(&w);
+		code_world();
 		code_at(&w, 0x2ffe,
 			BYTES(0xc3, 0x90, 0x53, 0x48, 0x89, 0xfb, 0xff, 0x13, 0x48, 0x89, 0xc7,
 			      0xe8, 0xf2, 0x0f, 0, 0, 0x66, 0x90, 0x48, 0x83, 0xc4, 0x10, 0xc3));
 		code_at(&w, 0x5000,
 			BYTES(0x31, 0xed, 0x5f, 0x41, 0xff, 0xd1, 0x89, 0xc7, 0x31, 0xc0, 0xb0,
 			      0x3c, 0x0f, 0x05, 0xf4));
-		w.state.pc = BIAS + 0x2010;
-		set(&w, 7, STACK_WORD(98));
+		begin_at(&w, 0x2010, STACK_WORD(98));
 		set(&w, 6, has_fp ? 0x1234 : 0);
 		w.stack[99] = BIAS + 0x3006;
 		w.stack[100] = 0x7777; /* rbx */
@@ -972,16 +899,12 @@ TEST(test_never_returns)
  */
 TEST(test_head_of_loop)
 {
-	struct world w;
-
-	code_world(&w);
+	code_world();
 	code_at(&w, 0x2ffe, BYTES(0xc3, 0x90, 0x53, 0xeb, 0x0d));
 	code_at(&w, 0x3010, BYTES(0xff, 0x13, 0xeb, 0xfc));
-	w.state.pc = BIAS + 0x3010;
-	set(&w, 7, STACK_WORD(99));
+	begin_at(&w, 0x3010, STACK_WORD(99));
 	w.stack[99] = call_before(&w, 0x1040);
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x3010, 0x2020, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x3010, 0x2020, 0x1020);
 }
 
 /*
@@ -998,13 +921,11 @@ TEST(test_head_of_loop)
  */
 TEST(test_left_by_jump)
 {
-	struct world w;
-
 	for (int i = 0; i < 4; i++) {
 		bool missing = i == 1, two = i == 2, moved = i == 3;
 
-		code_world(&w);
-		direct_call(&w, 0x3000);
+		code_world();
+		direct_call(0x3000);
 		/* The caller's CFA is based on rbx. */
 		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 3, 16));
 		code_at(&w, 0x3000,
@@ -1012,8 +933,7 @@ TEST(test_left_by_jump)
 		code_at(&w, 0x6000, BYTES(0x48, 0x8b, 0x5d, 0x08, 0xff, 0x65, 0x00));
 		code_at(&w, 0x211b, BYTES(0xe8, 0xe0, 0x0e, 0, 0)); /* call 3000 */
 		code_at(&w, 0x6010, BYTES(0x48, 0x83, 0xc4, 0x08, 0xff, 0x65, 0x00));
-		w.state.pc = BIAS + (moved ? 0x6010 : 0x6000);
-		set(&w, 7, STACK_WORD(moved ? 93 : 94));
+		begin_at(&w, (moved ? 0x6010 : 0x6000), STACK_WORD(moved ? 93 : 94));
 		set(&w, 6, 0x1234);
 		set(&w, 3, 0x5555);
 		w.stack[94] = STACK_WORD(110);
@@ -1048,12 +968,11 @@ TEST(test_left_by_jump)
 TEST(test_deeper)
 {
 	enum { EXACT, DEEPER, TOO_DEEP, SOMETHING_BETWEEN, AT_BEGINNING, N_CASES };
-	struct world w;
 
 	for (int i = 0; i < N_CASES; i++) {
 		uint8_t entry = i == AT_BEGINNING ? 0x00 : 0x40;
 
-		code_world(&w);
+		code_world();
 		w.input.find_code = find_recorded;
 		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa_offset, 16));
 		code_at(&w, 0x2000 + entry,
@@ -1061,8 +980,7 @@ TEST(test_deeper)
 		code_at(&w, 0x211b,
 			BYTES(0xe8, entry - 0x20, entry ? 0xff : 0xfe, 0xff, 0xff)); /* call */
 		code_at(&w, 0x6000, BYTES(0x48, 0x8b, 0x5d, 0x08, 0xff, 0x65, 0x00));
-		w.state.pc = BIAS + 0x6000;
-		set(&w, 7, STACK_WORD(i == EXACT ? 394 : i == TOO_DEEP ? 94 : 392));
+		begin_at(&w, 0x6000, STACK_WORD(i == EXACT ? 394 : i == TOO_DEEP ? 94 : 392));
 		set(&w, 6, 0x1234);
 		w.stack[400] = BIAS + 0x2120;
 		w.stack[402] = BIAS + 0x1020;
@@ -1090,10 +1008,9 @@ TEST(test_deeper)
 TEST(test_jump_within_frame)
 {
 	static const uint64_t pcs[] = { 0x3000, 0x3004, 0x3006, 0x4000 };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
-		code_world(&w);
+		code_world();
 		w.found = REEL_CODE_ANONYMOUS;
 		w.recorded = true;
 		code_at(&w, 0x201e, BYTES(0xff, 0xd0)); /* call *%rax */
@@ -1123,8 +1040,6 @@ TEST(test_jump_within_frame)
  */
 TEST(test_arm64_leaf)
 {
-	struct world w;
-
 	for (int i = 0; i < 4; i++) {
 		uint64_t pc = i & 1 ? 0x3044 : 0x3040;
 
@@ -1139,8 +1054,7 @@ TEST(test_arm64_leaf)
 		code_at(&w, 0x3040, BYTES(0x00, 0x04, 0x00, 0x91, 0xc0, 0x03, 0x5f, 0xd6));
 		if (i & 2)
 			code_at(&w, 0x3044, BYTES(0x00, 0x02, 0x1f, 0xd6));
-		w.state.pc = BIAS + pc;
-		set(&w, 31, STACK_WORD(98));
+		begin_at(&w, pc, STACK_WORD(98));
 		set(&w, 30, BIAS + 0x300c);
 		set(&w, 29, STACK_WORD(98));
 		w.stack[98] = STACK_WORD(100);
@@ -1188,10 +1102,9 @@ TEST(test_entry)
 		      { 0x3000, 0x304e, REEL_STOP_NO_UNWIND_INFO },
 		      { 0x3050, 0x304e, REEL_STOP_NO_UNWIND_INFO },
 		      { 0, 0x3048, REEL_STOP_NO_UNWIND_INFO } };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		code_world(&w);
+		code_world();
 		w.entry = cases[i].entry;
 		code_at(&w, 0x3000,
 			BYTES(0x4c, 0x8d, 0x15, 0xf9, 0x3f, 0x02, 0x00, 0x5e, 0x41, 0x89, 0x72,
@@ -1204,11 +1117,9 @@ TEST(test_entry)
 			      0x00, 0xf4, 0x90, 0x48, 0x89, 0xd0, 0xeb, 0xab));
 		code_at(&w, 0x4000, framed, sizeof(framed));
 		w.stack[100] = BIAS + cases[i].caller;
-		w.state.pc = BIAS + 0x4009;
-		set(&w, 7, STACK_WORD(95));
+		begin_at(&w, 0x4009, STACK_WORD(95));
 		set(&w, 6, 0x5555); /* 0 also marks an outermost frame */
-		unwind(&w);
-		EXPECT(&w, cases[i].stop, 0x4009, cases[i].caller);
+		UNWIND(&w, cases[i].stop, 0x4009, cases[i].caller);
 	}
 }
 
@@ -1220,14 +1131,11 @@ TEST(test_entry)
  */
 TEST(test_searched_once)
 {
-	struct world w;
-
-	code_world(&w);
+	code_world();
 	code_at(&w, 0x4000, BYTES(0xff, 0xd0, 0xff, 0xe1));
 	w.recorded = true;
 	w.found = REEL_CODE_ANONYMOUS;
-	w.state.pc = BIAS + 0x4002;
-	set(&w, 7, STACK_WORD(0));
+	begin_at(&w, 0x4002, STACK_WORD(0));
 	set(&w, 6, STACK_WORD(10));
 	for (int i = 0; i < 512; i++)
 		w.stack[i] = 0x111111;
@@ -1254,23 +1162,20 @@ TEST(test_searched_once)
 TEST(test_stored_data)
 {
 	static const uint64_t pcs[] = { 0x3000, 0x3001, 0x3003, 0x3006, 0x3007 };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(pcs) / sizeof(pcs[0]); i++) {
 		bool pushed = i > 0 && i < 4;
 
-		code_world(&w);
+		code_world();
 		/* The caller's CFA is based on rbp. */
 		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 6, 16));
 		code_at(&w, 0x3000, BYTES(0x55, 0x31, 0xed, 0x48, 0x89, 0x2f, 0x5d, 0xc3));
 		w.stack[99] = STACK_WORD(110);
 		w.stack[100] = call_before(&w, 0x2120);
 		w.stack[111] = BIAS + 0x1020;
-		w.state.pc = BIAS + pcs[i];
-		set(&w, 7, STACK_WORD(100 - pushed));
+		begin_at(&w, pcs[i], STACK_WORD(100 - pushed));
 		set(&w, 6, pushed ? 0 : STACK_WORD(110));
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_ROOT, pcs[i], 0x2120, 0x1020);
+		UNWIND(&w, REEL_STOP_ROOT, pcs[i], 0x2120, 0x1020);
 	}
 }
 
@@ -1291,17 +1196,17 @@ TEST(test_stored_data)
  * A callee that returns there is followed by the code there:
  *   3020: 48 8b 1c 24     mov (%rsp),%rbx
  */
-static void taken_address(struct world *w, uint64_t pc, size_t pushed)
+static void taken_address(uint64_t pc, size_t pushed)
 {
-	code_world(w);
-	code_at(w, 0x3000, BYTES(0xe8, 0x1b, 0, 0, 0, 0x4c, 0x8b, 0x19, 0x41, 0x53, 0xc3));
-	code_at(w, 0x3020,
+	code_world();
+	code_at(&w, 0x3000, BYTES(0xe8, 0x1b, 0, 0, 0, 0x4c, 0x8b, 0x19, 0x41, 0x53, 0xc3));
+	code_at(&w, 0x3020,
 		BYTES(0x41, 0x5b, 0x4c, 0x89, 0x19, 0x74, 0x03, 0x41, 0xff, 0xe4, 0x48, 0x8b, 0x1c,
 		      0x24, 0x48, 0x83, 0xc4, 0x18, 0xc3));
 	if (pushed > 3)
-		w->stack[100 - pushed] = BIAS + 0x3005;
-	w->state.pc = BIAS + pc;
-	set(w, 7, STACK_WORD(100 - pushed));
+		w.stack[100 - pushed] = BIAS + 0x3005;
+	w.state.pc = BIAS + pc;
+	set(&w, 7, STACK_WORD(100 - pushed));
 }
 
 TEST(test_taken_address)
@@ -1310,17 +1215,14 @@ TEST(test_taken_address)
 		uint64_t pc;
 		size_t pushed;
 	} cases[] = { { 0x3000, 3 }, { 0x3020, 4 }, { 0x3022, 3 }, { 0x302a, 3 }, { 0x3032, 0 } };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		taken_address(&w, cases[i].pc, cases[i].pushed);
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x2020, 0x1020);
+		taken_address(cases[i].pc, cases[i].pushed);
+		UNWIND(&w, REEL_STOP_ROOT, cases[i].pc, 0x2020, 0x1020);
 	}
-	taken_address(&w, 0x3000, 3);
+	taken_address(0x3000, 3);
 	code_at(&w, 0x3020, BYTES(0x48, 0x8b, 0x1c, 0x24));
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x3000);
+	UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, 0x3000);
 }
 
 /*
@@ -1337,10 +1239,8 @@ TEST(test_taken_address)
  */
 TEST(test_computed_cfa)
 {
-	struct world w;
-
-	code_world(&w);
-	direct_call(&w, 0x5014);
+	code_world();
+	direct_call(0x5014);
 	function(&w, 0x4000, 0x4100, BYTES(DW_CFA_def_cfa_offset, 16));
 	function(&w, 0x5000, 0x5100,
 		 BYTES(DW_CFA_def_cfa_expression, 5, DW_OP_breg6, 0, DW_OP_deref, DW_OP_plus_uconst,
@@ -1350,8 +1250,7 @@ TEST(test_computed_cfa)
 	code_at(&w, 0x5014,
 		BYTES(0x48, 0x8b, 0xa0, 0xb8, 0, 0, 0, 0x55, 0x55, 0x48, 0x89, 0xe5, 0xff, 0x50,
 		      0xfd, 0xc9, 0xc3));
-	w.state.pc = BIAS + 0x4010;
-	set(&w, 7, STACK_WORD(100));
+	begin_at(&w, 0x4010, STACK_WORD(100));
 	set(&w, 6, STACK_WORD(104));
 	w.stack[101] = BIAS + 0x5023;
 	w.stack[104] = STACK_WORD(110);
@@ -1362,12 +1261,10 @@ TEST(test_computed_cfa)
 	assert_int_equal(w.frames.steps[2], REEL_STEP_SYNTHESIZED);
 	EXPECT(&w, REEL_STOP_ROOT, 0x4010, 0x5023, 0x2020, 0x1020);
 	/* Neither can have called. */
-	direct_call(&w, 0x2000);
-	w.state.pc = BIAS + 0x4010;
-	set(&w, 7, STACK_WORD(100));
+	direct_call(0x2000);
+	begin_at(&w, 0x4010, STACK_WORD(100));
 	set(&w, 6, STACK_WORD(104));
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_BAD_UNWIND_INFO, 0x4010, 0x5023);
+	UNWIND(&w, REEL_STOP_BAD_UNWIND_INFO, 0x4010, 0x5023);
 }
 
 /*
@@ -1396,19 +1293,17 @@ TEST(test_assumed_frame)
 		{ 0x3044, 99, 99, REEL_STEP_CFI },
 		{ 0x304a, 100, 110, REEL_STEP_UNDO_CALL },
 	};
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		bool is_leaf = cases[i].sp == 98;
 
-		code_world(&w);
+		code_world();
 		function(&w, 0x3000, 0x3100,
 			 BYTES(DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2, DW_CFA_offset | 16, 1));
 		code_at(&w, 0x3000, BYTES(0x48, 0x89, 0x47, 0x07, 0xc3));
 		code_at(&w, 0x3040,
 			BYTES(0x55, 0x48, 0x89, 0xe5, 0xe8, 0xb7, 0xff, 0xff, 0xff, 0xc9, 0xc3));
-		w.state.pc = BIAS + cases[i].pc;
-		set(&w, 7, STACK_WORD(cases[i].sp));
+		begin_at(&w, cases[i].pc, STACK_WORD(cases[i].sp));
 		set(&w, 6, STACK_WORD(cases[i].fp));
 		w.stack[98] = BIAS + 0x3049;
 		w.stack[99] = STACK_WORD(110);
@@ -1433,28 +1328,22 @@ TEST(test_assumed_frame)
  */
 TEST(test_returns_and_jump)
 {
-	struct world w;
-
-	code_world(&w);
+	code_world();
 	function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa_offset, 16));
 	code_at(&w, 0x3000, BYTES(0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x1c, 0x24, 0xff, 0xe0));
 	code_at(&w, 0x6000, BYTES(0xff, 0xd3, 0x48, 0x83, 0xc4, 0x08, 0xc3));
 	code_at(&w, 0x211b, BYTES(0xe8, 0xe0, 0x0e, 0, 0)); /* call 3000 */
-	w.state.pc = BIAS + 0x6000;
-	set(&w, 7, STACK_WORD(94));
+	begin_at(&w, 0x6000, STACK_WORD(94));
 	w.stack[95] = call_before(&w, 0x2040);
 	w.stack[97] = BIAS + 0x1020;
 	w.stack[100] = BIAS + 0x2120;
 	w.stack[102] = BIAS + 0x1020;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x6000, 0x2040, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x6000, 0x2040, 0x1020);
 	code_at(&w, 0x6002, BYTES(0xff, 0x65, 0x00));
 	w.stack[94] = BIAS + 0x2040;
-	w.state.pc = BIAS + 0x6000;
-	set(&w, 7, STACK_WORD(94));
+	begin_at(&w, 0x6000, STACK_WORD(94));
 	set(&w, 6, 0x1234);
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x6000, 0x2120, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x6000, 0x2120, 0x1020);
 }
 
 /*
@@ -1465,18 +1354,16 @@ TEST(test_returns_and_jump)
 TEST(test_leads_nowhere)
 {
 	enum { DIRECT, INDIRECT, ELSEWHERE, NONE, MAPPED, N_CASES };
-	struct world w;
 
 	for (int i = 0; i < N_CASES; i++) {
-		code_world(&w);
+		code_world();
 		function(&w, 0x3000, 0x3010, BYTES(DW_CFA_def_cfa_offset, 24));
 		/* The caller by an indirect call has three words. */
 		function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa_offset, 32));
 		code_at(&w, 0x3000, framed, sizeof(framed));
 		code_at(&w, 0x4000, framed, sizeof(framed));
-		direct_call(&w, i == DIRECT ? 0x3000 : 0x4000);
-		w.state.pc = BIAS + 0x3005;
-		set(&w, 7, STACK_WORD(95));
+		direct_call(i == DIRECT ? 0x3000 : 0x4000);
+		begin_at(&w, 0x3005, STACK_WORD(95));
 		w.stack[97] = i == MAPPED ? BIAS + 0x1020 : 0x5555;
 		w.stack[100] = i == DIRECT || i == ELSEWHERE ? BIAS + 0x2020
 			       : i == INDIRECT		     ? call_before(&w, 0x2120)
@@ -1514,28 +1401,22 @@ TEST(test_leads_nowhere)
  */
 TEST(test_calls_next)
 {
-	struct world w;
-
 	for (int popped = 0; popped < 2; popped++) {
-		code_world(&w);
+		code_world();
 		code_at(&w, 0x5000, BYTES(0xe8, 0, 0, 0, 0, 0x58, 0x31, 0xdb, 0x75, 0xfe, 0xc3));
 		w.stack[99] = BIAS + 0x5005;
 		w.stack[100] = call_before(&w, 0x1020);
-		w.state.pc = BIAS + 0x5005 + (uint64_t)popped;
-		set(&w, 7, STACK_WORD(popped ? 100 : 99));
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_ROOT, 0x5005 + (uint64_t)popped, 0x1020);
+		begin_at(&w, 0x5005 + (uint64_t)popped, STACK_WORD(popped ? 100 : 99));
+		UNWIND(&w, REEL_STOP_ROOT, 0x5005 + (uint64_t)popped, 0x1020);
 	}
-	code_world(&w);
+	code_world();
 	code_at(&w, 0x4ffe, BYTES(0xc3, 0x90, 0x55, 0x48, 0x89, 0xe5, 0xe8, 0, 0, 0, 0));
 	code_at(&w, 0x5009, framed, sizeof(framed));
 	w.stack[100] = BIAS + 0x5009;
 	w.stack[101] = 0;
 	w.stack[102] = call_before(&w, 0x1020);
-	w.state.pc = BIAS + 0x500e;
-	set(&w, 7, STACK_WORD(95));
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_ROOT, 0x500e, 0x5009, 0x1020);
+	begin_at(&w, 0x500e, STACK_WORD(95));
+	UNWIND(&w, REEL_STOP_ROOT, 0x500e, 0x5009, 0x1020);
 }
 
 RUN_TESTS()

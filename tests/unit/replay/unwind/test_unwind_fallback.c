@@ -2,21 +2,20 @@
 /* Code without CFI, on x86_64: PLT stubs, frame pointers, the instruction at the pc. */
 #include "tests/support/unwind_world.h"
 
+/* Each test initializes it. */
+static struct world w;
+
 /* ---- PLT stubs --------------------------------------------------------------------- */
 
 /* The PLT of a static program's ifuncs has no CFI: jmp *…(%rip), right after the call. */
 TEST(test_plt_without_cfi)
 {
-	struct world w;
-
 	for (int is_stub = 0; is_stub < 2; is_stub++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		if (is_stub)
 			code_at(&w, 0x2800, BYTES(0xff, 0x25, 1, 2, 3, 4));
-		w.state.pc = BIAS + 0x2800;
-		set(&w, 7, STACK_WORD(100));
+		begin_at(&w, 0x2800, STACK_WORD(100));
 		set(&w, 6, 0x1234); /* rbp is not a frame pointer */
 		code_at(&w, 0x201b, BYTES(0xe8, 1, 2, 3, 4));
 		w.stack[100] = BIAS + 0x2020;
@@ -49,18 +48,15 @@ TEST(test_init_without_cfi)
 		size_t pushed;
 	} cases[] = { { 0x3000, 0 }, { 0x3004, 0 }, { 0x3008, 1 }, { 0x300f, 1 },
 		      { 0x3012, 1 }, { 0x3014, 1 }, { 0x3016, 1 }, { 0x301a, 0 } };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		code_at(&w, 0x3000,
 			BYTES(0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08, 0x48, 0x8b, 0x05,
 			      0xd9, 0x5f, 0, 0, 0x48, 0x85, 0xc0, 0x74, 0x02, 0xff, 0xd0, 0x48,
 			      0x83, 0xc4, 0x08, 0xc3));
-		w.state.pc = BIAS + cases[i].pc;
-		set(&w, 7, STACK_WORD(100 - cases[i].pushed));
+		begin_at(&w, cases[i].pc, STACK_WORD(100 - cases[i].pushed));
 		/* A frame farther up; following it would skip the caller. */
 		set(&w, 6, STACK_WORD(110));
 		w.stack[110] = 0;
@@ -68,8 +64,7 @@ TEST(test_init_without_cfi)
 		w.stack[99] = 0x1234;
 		w.stack[100] = call_before(&w, 0x2020);
 		w.stack[102] = BIAS + 0x1020;
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x2020, 0x1020);
+		UNWIND(&w, REEL_STOP_ROOT, cases[i].pc, 0x2020, 0x1020);
 	}
 }
 
@@ -87,19 +82,16 @@ TEST(test_lazy_plt_without_cfi)
 		uint64_t pc;
 		size_t pushed;
 	} cases[] = { { 0x2810, 0 }, { 0x2816, 0 }, { 0x281b, 1 }, { 0x2800, 1 }, { 0x2806, 2 } };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		world_x86(&w);
-		root_function(&w);
+		world_x86_with_root(&w);
 		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
 		code_at(&w, 0x2800,
 			BYTES(0xff, 0x35, 0x1a, 0x20, 0, 0, 0xff, 0x25, 0x1c, 0x20, 0, 0));
 		code_at(&w, 0x2810,
 			BYTES(0xff, 0x25, 0x1a, 0x20, 0, 0, 0x68, 0, 0, 0, 0, 0xe9, 0xe0, 0xff,
 			      0xff, 0xff));
-		w.state.pc = BIAS + cases[i].pc;
-		set(&w, 7, STACK_WORD(100 - cases[i].pushed));
+		begin_at(&w, cases[i].pc, STACK_WORD(100 - cases[i].pushed));
 		set(&w, 6, 0x1234);
 		w.stack[98] = 0x7f0012345678; /* the link map */
 		w.stack[100] = call_before(&w, 0x2020);
@@ -113,25 +105,22 @@ TEST(test_lazy_plt_without_cfi)
 /* ---- frame pointers ------------------------------------------------------------------------- */
 
 /* A good chain: two functions without CFI, then one with. */
-static void frame_pointer_world(struct world *w)
+static void frame_pointer_world(void)
 {
-	world_x86(w);
-	root_function(w);
-	function(w, 0x2000, 0x2100, NO_BYTES);
-	w->state.pc = BIAS + 0x7010;
-	set(w, 7, STACK_WORD(100));
-	set(w, 6, STACK_WORD(110));
-	w->stack[110] = STACK_WORD(120);
-	w->stack[111] = call_before(w, 0x7120);
-	w->stack[121] = call_before(w, 0x2020);
-	w->stack[122] = BIAS + 0x1020;
+	world_x86_with_root(&w);
+	function(&w, 0x2000, 0x2100, NO_BYTES);
+	w.state.pc = BIAS + 0x7010;
+	set(&w, 7, STACK_WORD(100));
+	set(&w, 6, STACK_WORD(110));
+	w.stack[110] = STACK_WORD(120);
+	w.stack[111] = call_before(&w, 0x7120);
+	w.stack[121] = call_before(&w, 0x2020);
+	w.stack[122] = BIAS + 0x1020;
 }
 
 TEST(test_frame_pointer)
 {
-	struct world w;
-
-	frame_pointer_world(&w);
+	frame_pointer_world();
 	unwind(&w);
 	assert_int_equal(w.frames.steps[1], REEL_STEP_FRAME_POINTER);
 	assert_int_equal(w.frames.steps[2], REEL_STEP_FRAME_POINTER);
@@ -139,19 +128,16 @@ TEST(test_frame_pointer)
 	assert_int_equal(w.frames.steps[3], REEL_STEP_CFI);
 	EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x7010, 0x7120, 0x2020, 0x1020);
 
-	frame_pointer_world(&w);
+	frame_pointer_world();
 	w.input.no_frame_pointers = true;
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
+	UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
 }
 
 /* Anything wrong in a candidate frame rules it out. */
 TEST(test_frame_pointer_checks)
 {
-	struct world w;
-
 	for (int i = 0; i < 9; i++) {
-		frame_pointer_world(&w);
+		frame_pointer_world();
 		switch (i) {
 		case 0:
 			set(&w, 6, STACK_WORD(90));
@@ -181,8 +167,7 @@ TEST(test_frame_pointer_checks)
 			w.stack[110] = STACK_WORD(120) + 4;
 			break; /* the next one is not aligned */
 		}
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
+		UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
 	}
 }
 
@@ -192,10 +177,8 @@ TEST(test_frame_pointer_checks)
  */
 TEST(test_frame_pointer_of_caller)
 {
-	struct world w;
-
 	for (size_t i = 0; i < 3; i++) {
-		frame_pointer_world(&w);
+		frame_pointer_world();
 		if (i == 2)
 			code_at(&w, 0x7010, BYTES(0xc3));
 		else
@@ -217,20 +200,17 @@ TEST(test_frame_pointer_of_caller)
 TEST(test_frame_pointer_of_none)
 {
 	static const uint64_t values[] = { 1, STACK_WORD(105), STACK_WORD(120) + 4, UINT64_MAX };
-	struct world w;
 
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		frame_pointer_world(&w);
+		frame_pointer_world();
 		w.stack[120] = values[i];
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_GUESSED_ROOT, 0x7010, 0x7120, 0x2020, 0x1020);
+		UNWIND(&w, REEL_STOP_GUESSED_ROOT, 0x7010, 0x7120, 0x2020, 0x1020);
 
 		/* CFA = rbp + 16: rbp is needed, and invalid. */
-		frame_pointer_world(&w);
+		frame_pointer_world();
 		function(&w, 0x7100, 0x7200, BYTES(DW_CFA_def_cfa, 6, 16));
 		w.stack[110] = values[i];
-		unwind(&w);
-		EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
+		UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, 0x7010);
 	}
 }
 
@@ -239,11 +219,10 @@ TEST(test_frame_pointer_of_none)
 TEST(test_frame_pointer_to_another_stack)
 {
 	static const uint64_t fps[] = { STACK + 0x10000000ul, 1, STACK_WORD(120) + 4 };
-	struct world w;
 
 	for (unsigned i = 0; i < 3; i++) {
 		for (unsigned has_cfi = 0; has_cfi < 2; has_cfi++) {
-			frame_pointer_world(&w);
+			frame_pointer_world();
 			if (has_cfi)
 				function(&w, 0x7100, 0x7200, BYTES(DW_CFA_def_cfa, 6, 16));
 			w.state.scrubbed = i > 0;
@@ -261,13 +240,10 @@ TEST(test_frame_pointer_to_another_stack)
 /* Registers that code without CFI may have changed are unknown after a step by frame pointer. */
 TEST(test_frame_pointer_forgets)
 {
-	struct world w;
-
-	frame_pointer_world(&w);
+	frame_pointer_world();
 	function(&w, 0x7100, 0x7200, BYTES(DW_CFA_def_cfa, 3, 16)); /* CFA = rbx + 16 */
 	set(&w, 3, STACK_WORD(130));
-	unwind(&w);
-	EXPECT(&w, REEL_STOP_REGISTER_UNKNOWN, 0x7010, 0x7120);
+	UNWIND(&w, REEL_STOP_REGISTER_UNKNOWN, 0x7010, 0x7120);
 }
 
 RUN_TESTS()
