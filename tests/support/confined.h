@@ -7,9 +7,7 @@
 #define TESTS_SUPPORT_CONFINED_H
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "tests/support/test.h"
 

@@ -4,7 +4,6 @@
 #define TESTS_SUPPORT_OWN_MEMORY_H
 
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "tests/support/test.h"
 

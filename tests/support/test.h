@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests: each TEST() registers itself, and RUN_TESTS() at the end runs them in their order. */
+/*
+ * Unit tests, with the headers that most need. Each TEST() registers itself, and RUN_TESTS() at the
+ * end runs them in their order.
+ */
 #ifndef TESTS_SUPPORT_TEST_H
 #define TESTS_SUPPORT_TEST_H
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 

@@ -3,8 +3,6 @@
 #ifndef TESTS_SUPPORT_TIMELINE_RECORDS_H
 #define TESTS_SUPPORT_TIMELINE_RECORDS_H
 
-#include <string.h>
-
 #include "format/timeline/space.h"
 #include "tests/support/test.h"
 

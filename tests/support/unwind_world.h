@@ -5,9 +5,6 @@
 #ifndef TESTS_SUPPORT_UNWIND_WORLD_H
 #define TESTS_SUPPORT_UNWIND_WORLD_H
 
-#include <stdbool.h>
-#include <stdlib.h>
-
 #include "replay/synthesis/synthesis.h"
 #include "replay/unwind/unwind.h"
 #include "tests/support/cfi_builder.h"

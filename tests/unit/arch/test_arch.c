@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our tables of CPUs, compared with the kernel's, libc's and elfutils'. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include <asm/perf_regs.h>
 #include <elf.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The strings of JSON texts, good and bad ones. */
-#include <stdio.h>
-#include <string.h>
-
 #include "base/json_strings.h"
 #include "tests/support/test.h"
 

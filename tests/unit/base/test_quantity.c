@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers, sizes, durations and lists as users type them, and exact fractions. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/decimal.h"
 #include "base/quantity.h"
 #include "tests/support/test.h"

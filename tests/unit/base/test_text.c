@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of names, against fnmatch(3). */
-#include <stdio.h>
-
 #include <fnmatch.h>
 
 #include "base/text.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding FDEs and making rows, from sections written here. */
-#include <stdbool.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "cfi/row.h"

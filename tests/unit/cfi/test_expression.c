@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dwarf.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "cfi/expression.h"
 #include "tests/support/test.h"

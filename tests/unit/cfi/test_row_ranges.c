@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ranges with a known row: whatever was looked up before, they must agree with the CFI. */
-#include <stdbool.h>
-#include <stdlib.h>
-
 #include "cfi/row_internal.h"
 #include "cfi/row_ranges.h"
 #include "cfi/row_table.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of addresses finds its entries, whatever they are and while it grows. */
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "cfi/row_table.h"
 #include "tests/support/test.h"

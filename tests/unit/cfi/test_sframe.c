@@ -4,10 +4,6 @@
  * CFA, return address and frame pointer.  Files: those of testdata/sframe, or the arguments.
  */
 #include <glob.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cfi/row.h"
 #include "cfi/sframe.h"

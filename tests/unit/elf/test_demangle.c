@@ -4,9 +4,6 @@
  * hangs, the kernel kills this program after a hundred.
  */
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "elf/demangle.h"

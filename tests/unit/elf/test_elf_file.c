@@ -4,10 +4,7 @@
  * the rest.
  */
 #include <link.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 #include "elf/elf_file.h"
 #include "cfi/module_cfi.h"

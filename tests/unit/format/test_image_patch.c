@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An image as its difference from the previous one. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "format/image_patch.h"
 #include "format/record.h"
 #include "tests/support/test.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matching functions of two builds, Student's t, and the limits of a comparison. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "cli/diff/gate.h"
 #include "cli/profile/stem.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets of labels: each sample's labels stay, and limits count what they join. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/flamegraph/flame_labels.h"
 #include "tests/support/test.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reduced profiles: only the reported share is lost, and limits hold. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/flamegraph/flame_shrink.h"
 #include "tests/support/test.h"
 

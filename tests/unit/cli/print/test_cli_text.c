@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The CLI's text: escaping, numbers, JSON strings, option values. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/print/json.h"
 #include "cli/session/options.h"
 #include "cli/print/text.h"

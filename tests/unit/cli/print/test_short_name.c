@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Short names of functions. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/print/short_name.h"
 #include "cli/print/text.h"
 #include "tests/support/test.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Call trees, compared with a model: the list of all stacks that were added. */
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "cli/profile/call_tree.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frame-pointer walks, compared with whole stacks: literal chains, leaf first. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/report/frame_compare.h"
 #include "tests/support/test.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits for a lock, divided between the samples of its holder. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cli/report/lock_times.h"
 #include "tests/support/test.h"
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles of hand-made traces, and what `stackreel report` prints for them. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
 #include "cli/report/report_callers.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `stackreel report --compare-fp` of hand-made traces. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/print/text.h"
 #include "cli/report/report_compare.h"
 #include "tests/support/test.h"

@@ -5,8 +5,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -15,7 +13,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
-#include <unistd.h>
 
 #include "cli/session/sandbox.h"
 #include "tests/support/confined.h"

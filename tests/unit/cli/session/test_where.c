@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conditions of --where: which are valid, and when they hold. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/session/where.h"
 #include "tests/support/test.h"
 

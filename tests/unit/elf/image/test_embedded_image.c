@@ -2,7 +2,6 @@
 /* Images of files: a written image can be read back, and an image that violates SPEC.md 5.1 is
  * rejected.
  */
-#include <stdlib.h>
 #include "elf/symbol_table.h"
 #include "elf/image/embedded_image.h"
 #include "tests/support/test.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images made from the addresses of samples, for this very program. */
-#include <stdlib.h>
 #include "elf/symbol_table.h"
 #include "elf/image/hit_image.h"
 #include "cfi/module_cfi.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* jitdump files in both byte orders, whole and in pieces, valid and invalid. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "format/perf/jitdump.h"
 #include "tests/support/test.h"
 

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's list of symbols, and its changes as modules are loaded and removed. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "format/perf/kallsyms.h"
 #include "replay/names/kernel_code.h"
 #include "tests/support/test.h"

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of perf maps, as JITs write them and invalid ones, whole and in pieces. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "format/perf/perf_map.h"
 #include "tests/support/test.h"
 

@@ -2,9 +2,6 @@
 /* format/scrub/ compared with a model that checks one word after another, as in SPEC.md 8.1. */
 #include <elf.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "base/dwarf_cursor.h"

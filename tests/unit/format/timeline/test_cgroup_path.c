@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Paths as systemd and container engines make them. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "format/timeline/cgroup_path.h"
 #include "tests/support/test.h"
 

@@ -3,9 +3,6 @@
  * jit.c: the names of an address over time, as given by JITs, and which of them forks
  * inherit.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "tests/support/test.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Persistent mapping trees, compared with a model: an array with an entry for each address. */
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "format/timeline/mapping_tree.h"

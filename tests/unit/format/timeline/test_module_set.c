@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which mappings share a module: a copied build-id must not name another module's frames. */
-#include <stdio.h>
-
 #include "include/stackreel.h"
 #include "format/timeline/module_set.h"
 #include "tests/support/test.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each hit is stored once, in order, however many there are. */
-#include <stdlib.h>
 #include "record/embedding/hit_set.h"
 #include "tests/support/test.h"
 

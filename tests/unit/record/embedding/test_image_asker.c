@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record/embedding/image_asker.c: helpers that hang, work for too long, or die. */
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "base/quantity.h"
 #include "record/embedding/image_asker.h"
 #include "record/embedding/image_request.h"

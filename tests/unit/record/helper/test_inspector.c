@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record/helper/inspector.c, spawner.c: helpers that hang, die, or give impossible answers. */
-#include <stdlib.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "record/helper/inspection.h"
 #include "record/helper/inspector.h"

@@ -7,9 +7,6 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -19,7 +16,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
 #include "record/host/privileges.h"

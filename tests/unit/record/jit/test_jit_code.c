@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a recorder writes of JIT code that samples check, as the BPF program reports it. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/quantity.h"
 #include "include/stackreel.h"
 #include "record/jit/jit_code.h"

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cgroups by name, in a folder that looks like a mount of cgroup v2. */
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "include/stackreel.h"
 #include "record/options/cgroup_search.h"

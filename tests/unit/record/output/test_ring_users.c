@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose samples filled a ring buffer. */
-#include <stdio.h>
-
 #include "record/output/ring_users.h"
 #include "tests/support/test.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of probes: their parts, and which symbols they mean. */
-#include <string.h>
-
 #include "record/probes/probe_places.h"
 #include "record/probes/probe_values.h"
 #include "tests/support/test.h"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the state of CPython is, by ELF files made here. */
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "record/proc/file_hints.h"
 #include "tests/support/test.h"

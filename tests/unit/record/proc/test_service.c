@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads what this process itself publishes, whole and damaged. */
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "record/proc/service.h"
 #include "tests/support/own_memory.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When cgroups are written, and when the names of their containers are looked for. */
-#include <stdio.h>
-#include <string.h>
-
 #include "record/processes/cgroup_table.h"
 #include "tests/support/test.h"
 

@@ -3,11 +3,7 @@
  * The recorder's memory with processes that cause as many events as they can: the data that the
  * tracker keeps and writes has limits, and what it drops is counted and names nothing.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "include/stackreel.h"
 #include "record/proc/maps_reader.h"

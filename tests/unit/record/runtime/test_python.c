@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPython's state and objects, made in this process's own memory, whole and hostile. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "record/runtime/python.h"
 #include "record/runtime/runtime.h"

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ruby's code objects and methods, made in this process's own memory, whole and hostile. */
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "record/runtime/ruby.h"
 #include "tests/support/mutate.h"

@@ -5,9 +5,6 @@
  * at the program's context; the following words, of the function's caller, are unchanged.  The
  * chain is the kernel's (bpf_get_stack).
  */
-#include <stdbool.h>
-#include <string.h>
-
 #include "bpf/sample.h"
 #include "bpf/trampoline.h"
 #include "record/sampling/sample_translator.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record/sampling/user_probes.c: a thread's state as it would be without the kernel's probes. */
-#include <string.h>
-
 #include <linux/types.h>
 
 #include "record/sampling/sample_translator.h"

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The newest samples of a stream, limited by size. */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/sendfile.h>
-#include <unistd.h>
 
 #include "include/stackreel.h"
 #include "tests/support/test.h"

@@ -2,8 +2,6 @@
 /* replay/dwarf/debug_info.c on DWARF that no compiler writes; tests/names/test-libdw-symbols.sh
  * covers the rest.
  */
-#include <stdlib.h>
-
 #include "replay/dwarf/debug_info.h"
 #include "tests/support/elf_builder.h"
 #include "tests/support/test.h"

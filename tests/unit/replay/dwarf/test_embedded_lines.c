@@ -2,7 +2,6 @@
 /* .stackreel.lines: written tables can be read back, and tables that violate SPEC.md 5.1 are
  * rejected.
  */
-#include <stdlib.h>
 #include "replay/dwarf/embedded_lines.h"
 #include "tests/support/test.h"
 

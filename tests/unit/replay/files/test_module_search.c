@@ -3,12 +3,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "elf/file_search.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an address of a space contains, for the unwinder. */
-#include <stdlib.h>
-
 #include <elf.h>
 
 #include "replay/names/code_map.h"

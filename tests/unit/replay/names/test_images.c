@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images of a module that replace or change each other. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "format/image_patch.h"
 #include "replay/names/module.h"
 #include "tests/support/test.h"

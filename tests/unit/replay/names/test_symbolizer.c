@@ -4,8 +4,6 @@
  */
 #include <dlfcn.h>
 #include <lzma.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/bytes.h"
 #include "replay/dwarf/line_table.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Following code that is not there: it has no effects, whatever was on the stack before. */
-#include <string.h>
-
 #include "replay/synthesis/code.h"
 #include "tests/support/test.h"
 

@@ -5,10 +5,6 @@
  * Notation: where control goes (nothing: to the next instruction), then the writes: to a register,
  * or of that many bytes at a register plus a constant; ? is an unknown value.
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/error.h"
 #include "replay/synthesis/instruction.h"
 #include "tests/support/test.h"

@@ -2,8 +2,6 @@
 /* replay/traces/batch.c, previous_trace.c: a batch returns the traces put into it, whatever they
  * share.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "replay/traces/batch.h"
 #include "replay/traces/previous_trace.h"
 #include "tests/support/example.h"

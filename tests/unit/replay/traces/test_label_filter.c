@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which traces pass a filter of labels. */
-#include <string.h>
-
 #include "replay/traces/sample_filter.h"
 #include "tests/support/test.h"
 

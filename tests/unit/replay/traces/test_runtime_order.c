@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/traces: which native frames run which frames of an interpreter. */
-#include <stdio.h>
-#include <string.h>
 #include "base/error.h"
 #include "replay/traces/runtime_order.h"
 #include "tests/support/test.h"

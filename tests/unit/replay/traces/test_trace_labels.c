@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Labels of a sample and of its process's cgroup, in the order of reel_label_keys. */
-#include <stdio.h>
-#include <string.h>
-
 #include "replay/capture/value_keys.h"
 #include "replay/traces/trace_labels.h"
 #include "tests/support/test.h"

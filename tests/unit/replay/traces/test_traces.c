@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Iterators over traces: with any number of threads, several at a time, and abandoned midway. */
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include "tests/support/example.h"
 #include "tests/support/test.h"
 

@@ -5,7 +5,6 @@
  * must be the same.  Numbers repeat in every run; FUZZ_SEED changes them.
  */
 #include <ftw.h>
-#include <unistd.h>
 
 #include "replay/capture/capture.h"
 #include "tests/support/mutate.h"
