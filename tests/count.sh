@@ -1,5 +1,11 @@
-# Sourced by the test scripts. Counts cases and ends with the line that tests/run.sh adds up. $work is the script's own folder; its files
-# out and err hold the output of the last command.
+# Sourced by the test scripts, first: changes into the project's folder, counts cases, and ends with the line that tests/run.sh adds up.
+# $work is the script's own folder, removed at its end; its files out and err hold the output of the last command.
+set -u
+cd "${BASH_SOURCE%/*}/.." || exit
+O=${O:-build}
+stackreel=$(realpath -m "$O")/stackreel recorder=$(realpath -m "$O")/stackreel-record
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/reel.XXXXXXXX") || exit
+trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0 last=
 
 # skip WHY

@@ -3,14 +3,9 @@
 # has exactly the expected chain. Needs root and BPF. SECONDS_OF_CPU=N: how long each mode runs (0.6).
 # run.sh: records thorough shares
 # checks: replay/unwind bpf
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-recorder=$PWD/$O/stackreel-record stackreel=$PWD/$O/stackreel
+. "$(dirname "$0")/../count.sh"
+
 seconds=${SECONDS_OF_CPU:-0.6}
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 debug=() cpu=() # options of replay and of check.py
 
 # run DIR MODE [COMMAND...]: records the mode, optionally started by COMMAND.

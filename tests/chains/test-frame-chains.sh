@@ -3,12 +3,7 @@
 # compares them with perf's walks, and repeats the checks on other kernels and CPUs. CELLS=... selects other cells of tests/vm/cells.sh.
 # run.sh: records guests thorough shares
 # checks: bpf record/sampling
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 
 # compare DIR VARIANT: runs the report on DIR/VARIANT.reel, and extracts the walks.
 compare() {

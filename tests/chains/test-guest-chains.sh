@@ -5,13 +5,7 @@
 #   LONG=1           every variant in every mode, on every CPU
 # run.sh: guests thorough shares longer
 # checks: replay/unwind bpf
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-stackreel=$PWD/$O/stackreel
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 
 # Variants: the compilers and options that matter. Of the modes, not those of new processes, which test-chains.sh has on this CPU.
 all=(leaf tiny realign deep cut inline handler alternate nested alternate-thread jump noreturn tail coroutine exception plt lazy reload

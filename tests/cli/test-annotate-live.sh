@@ -6,11 +6,7 @@
 #
 # run.sh: thorough
 # checks: cli/annotate replay/api
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-stackreel=$(realpath "$O")/stackreel
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
 for tool in perf objdump eu-addr2line gcc; do
     command -v $tool >/dev/null || { skip "$tool is not installed"; finish; }
@@ -18,8 +14,6 @@ done
 cpu=$(uname -m)
 objdump -i | grep -q 'elf64-x86-64\|aarch64' || { skip "objdump does not support $cpu"; finish; }
 case $cpu in x86_64 | aarch64) ;; *) skip "no instruction names to compare on $cpu"; finish ;; esac
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-annotate.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 
 cat >"$work/busy.c" <<'END'
 #include <stdio.h>

@@ -4,15 +4,9 @@
 #
 #   tests/cli/test-annotate.sh      O=DIR   the object directory (build)
 # checks: cli/annotate
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 export LC_ALL=C.UTF-8
-O=${O:-build}
-stackreel=$O/stackreel
-. tests/count.sh
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-annotate.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 
 prefix() { case $1 in x86_64 | i386) ;; *) echo "$1-linux-gnu-" ;; esac }
 

@@ -4,21 +4,16 @@
 #
 #   O=DIR   the object directory (build)
 # checks: cli
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 tool=$O/stackreel
 case $tool in /*) ;; *) tool=$PWD/$tool ;; esac
 capture=$PWD/testdata/format/good-two-threads.reel
-. tests/count.sh
 
 if [ ! -x "$tool" ] || [ ! -f "$capture" ]; then
     echo "skip: $tool or $capture does not exist"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 export LC_ALL=C.UTF-8
 
 lines() {

@@ -6,14 +6,9 @@
 #
 # run.sh: thorough
 # checks: cli/diff elf
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 O=$(realpath "${O:-build}")
-stackreel=$O/stackreel
-. tests/count.sh
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-diff.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 
 . tests/cli/diff_programs.sh
 # same_names NAME...: each large function exists on both sides; no name contains a number; and NAMEs are among them.

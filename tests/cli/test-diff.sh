@@ -2,15 +2,10 @@
 # `stackreel diff`: recorded programs with a known change; a program compared with itself; sums compared with `report`; limits.
 #
 #   tests/cli/test-diff.sh     O=DIR   the object directory (build)
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 O=$(realpath "${O:-build}")
-stackreel=$O/stackreel
 export LC_ALL=C.UTF-8
-. tests/count.sh
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-diff.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # field EXPRESSION: evaluates the expression on d, the last output of `diff --json`; f(NAME) is a function's entry.
 field() {

@@ -3,20 +3,16 @@
 #
 #   O=DIR   the object directory (build)
 # checks: replay/import
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 root=$PWD
-O=${O:-build}
 tool=$O/stackreel make=$O/tests/cli/make_perf_data
 case $tool in /*) ;; *) tool=$root/$tool make=$root/$make ;; esac
-. tests/count.sh
 
 if [ ! -x "$tool" ] || [ ! -x "$make" ]; then
     echo "skip: $tool or $make does not exist"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
-work=$(mktemp -d) || exit 1
 planted=
 trap 'chmod 700 "$work"/* 2>/dev/null; rm -rf "$work" $planted' EXIT
 # Ignore perf's cache, and no colours.

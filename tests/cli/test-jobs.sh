@@ -6,13 +6,8 @@
 #   TOOL=FILE   instead of $O/stackreel
 # run.sh: makes thorough longer
 # checks: =replay/traces =replay/names =replay/dwarf format cli/session
-set -u
-cd "$(dirname "$0")/../.."
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 tool=${TOOL:-$O/stackreel}
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 make -s "$O/bench/repeat" >"$work/log" 2>&1 || cat "$work/log"
 

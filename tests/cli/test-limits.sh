@@ -1,12 +1,7 @@
 #!/bin/bash
 # --memory-limit and --time-limit. With too little memory, a command reports an error and leaves no files. It never shows a partial result,
 # whichever allocation fails: ours or one in libelf, libdw or zstd.
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
-O=${O:-build}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 capture=testdata/x86_64/chains/gcc/exception.reel
 
 # A module with compressed debug information, so that libelf has to allocate as well.

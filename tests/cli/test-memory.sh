@@ -2,13 +2,8 @@
 # Replaying ten times as many samples needs hardly more memory.
 # run.sh: makes thorough
 # checks: =replay/traces =replay/names format
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 tool=$O/stackreel
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 make -s "$O/bench/repeat" "$O/bench/measure" >"$work/log" 2>&1 || cat "$work/log"
 tests/matrix/unpack.sh x86_64 "$work/symfs" || exit 1

@@ -1,12 +1,8 @@
 #!/bin/bash
 # --sandbox: every command that reads and prints gives the same output with and without it, for intact and damaged captures and any number
 # of threads. It is the default for standard input. tests/unit/cli/session/test_sandbox.c tests what it forbids.
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 tool=${O:-build}/stackreel
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 [ -x "$tool" ] || { skip "$tool is not built"; finish; }
 orders=testdata/aarch64/orders
 if ! "$tool" info -q --sandbox "$orders/orders.reel" >/dev/null 2>"$work/err"; then

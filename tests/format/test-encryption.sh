@@ -3,15 +3,11 @@
 # and reading them with the independent reader.  tests/unit/format/test_encryption.c tests tampering.
 #
 #   O=DIR   the object directory (build)
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 tool=$PWD/${O:-build}/stackreel
 recording=testdata/x86_64/perf/dwarf.data
 fixture=testdata/format/encrypted
-. tests/count.sh
 [ -x "$tool" ] || { skip "$tool is not built"; finish; }
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # works NAME COMMAND...: the command succeeds, with its output in $work/out
 works() {

@@ -2,12 +2,7 @@
 # The captures and the table in testdata/format are byte-identical to their generator's output. Skipped with a libzstd other than the one
 # they were made with, which may compress differently.
 # checks: format/codec format
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
-O=${O:-build}
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 data=testdata/format
 
 version=$(${PKG_CONFIG:-pkg-config} --modversion libzstd)

@@ -1,11 +1,7 @@
 #!/bin/bash
 # The newest complete image of a module is used. A recorder writes newer images as it runs, and may be killed while writing.
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 tool=$PWD/${O:-build}/stackreel
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 [ -x "$tool" ] || { skip "$tool is not built"; finish; }
 [ "$(uname -m)" = x86_64 ] || { skip "needs a compiler for x86-64, like the capture's code"; finish; }
 

@@ -3,13 +3,9 @@
 # the same each time; SEED=N selects others, and `make fuzz-commands` runs for hours.
 # run.sh: thorough
 # checks: =replay/rewrite =replay/capture replay/import cli
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 [ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+log=$work/log
 # Keeps failing inputs and prints their paths.
 tests/fuzz/commands.py --stackreel "$O/stackreel" --seconds "${FUZZ_SECONDS:-20}" --seed "${SEED:-1}" --finds "$O/fuzz-commands" >"$log" 2>&1
 status=$?

@@ -2,12 +2,7 @@
 # Runs each target of tests/fuzz on its seeds for FUZZ_SECONDS (2). For long runs that continue from earlier findings: make fuzz HOURS=8.
 # run.sh: makes long thorough shares
 # checks: everything
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 
 clang=${CLANG:-clang}
 if ! tests/fuzz/clang.sh "$clang" 2>"$work/log"; then

@@ -8,8 +8,7 @@
 #   LONG=1  all hosts, and all commands and unit tests on each, including the fuzzers
 # run.sh: long thorough shares longer
 # checks: replay/import replay/rewrite replay/api replay/core cli
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 O=$(realpath "${O:-build}")
 # The slowest host starts first.
 hosts=${HOSTS:-s390x${LONG:+ armhf arm64 riscv64 i386}}
@@ -19,8 +18,6 @@ if [ -n "${LONG-}" ] && [ -n "${SHARE-}" ]; then
     hosts=${all[${SHARE%/*} % ${#all[@]}]}
     SHARE=$((${SHARE%/*} / ${#all[@]}))/$(((${SHARE#*/} - 1) / ${#all[@]} + 1))
 fi
-. tests/count.sh
-work=$(mktemp -d) || exit
 trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 export LC_ALL=C.UTF-8

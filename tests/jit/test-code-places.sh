@@ -3,9 +3,7 @@
 # unwind information, unless the copy was changed; code in the heap and in a file's data is code; a process sees what another one maps
 # that shares its memory. tests/programs/code_places.c knows the stack.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
 [ "$(uname -m)" = x86_64 ] || { skip "tests/programs/code_places.c writes x86-64 code"; finish; }

@@ -3,9 +3,7 @@
 # signal that would kill them, and still asks a real JVM.
 # run.sh: records thorough
 # checks: record/jit
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
 case $(uname -m) in x86_64 | aarch64) ;; *) skip "fake_jvm.c has no code for this CPU"; finish ;; esac

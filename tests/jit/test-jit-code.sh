@@ -4,13 +4,7 @@
 # run.sh: records thorough
 # checks: record/jit
 # shellcheck disable=SC2181
-set -u
-cd "$(dirname "$0")/../.." || exit
-recorder=$PWD/${O:-build}/stackreel-record
-stackreel=$PWD/${O:-build}/stackreel
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 
 [ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
 [ "$(uname -m)" = x86_64 ] || { skip "tests/programs/jit.c writes x86-64 code"; finish; }

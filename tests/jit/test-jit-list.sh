@@ -2,9 +2,7 @@
 # Code that programs list for debuggers as ELF files in memory (__jit_debug_descriptor): its names and its callers are those that gdb finds, no
 # trace has a function of a file that was not there, and lists that mislead do no harm. tests/programs/jit_listed.c makes the list.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
 command -v gdb >/dev/null || { skip "gdb is not installed"; finish; }

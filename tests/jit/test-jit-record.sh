@@ -3,14 +3,8 @@
 # namespace, and in each part of a rotated recording. Also the handling of invalid files and of files that must not be read.
 # run.sh: records thorough
 # checks: record/jit format/timeline
-set -u
-cd "$(dirname "$0")/../.." || exit
-recorder=$PWD/${O:-build}/stackreel-record
-stackreel=$PWD/${O:-build}/stackreel
+. "$(dirname "$0")/../count.sh"
 check=$PWD/tests/jit/jit_names_check.py
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 [ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
 [ "$(uname -m)" = x86_64 ] || { skip "tests/programs/jit_names.c writes x86-64 code"; finish; }

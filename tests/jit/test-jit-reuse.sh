@@ -2,9 +2,7 @@
 # Code outside of files that is replaced while it runs, or is jumped to: no trace has a function that was not on the stack, and none is
 # complete without one that was. tests/programs/jit_reuse.c makes the code, and knows the stack.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
 [ "$(uname -m)" = x86_64 ] || { skip "tests/programs/jit_reuse.c writes x86-64 code"; finish; }

@@ -2,13 +2,9 @@
 # The recorder reads a process's perf map only if the process itself could: not another's file that it mounts there, nor one that only root
 # may read. Needs root, to act as a second user.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-recorder=$PWD/${O:-build}/stackreel-record
+. "$(dirname "$0")/../count.sh"
 tool=$PWD/${O:-build}/stackreel
-. tests/count.sh
 # Not in /tmp, where the process mounts something else.
-work=$(mktemp -d /var/tmp/stackreel-rights.XXXXXX)
 maps=()
 trap 'rm -rf "$work" "${maps[@]}"' EXIT
 chmod 755 "$work"

@@ -5,13 +5,8 @@
 #   O=DIR   the object directory (build)
 # run.sh: makes thorough
 # checks: replay/files replay/dwarf =replay/names format/timeline
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 [ "${O#/}" = "$O" ] && O=$PWD/$O
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 tool=$O/stackreel
 
 for program in gcc ld objdump readelf addr2line python3 objcopy; do

@@ -4,11 +4,8 @@
 #
 #   O=DIR   the object directory (build)
 # checks: cli/doctor cli/session
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 tool=$PWD/$O/stackreel
-. tests/count.sh
 
 if [ -z "${IN_NAMESPACE-}" ]; then
     as_root=()
@@ -17,10 +14,10 @@ if [ -z "${IN_NAMESPACE-}" ]; then
         skip "cannot create a network namespace"
         finish
     fi
-    IN_NAMESPACE=yes exec unshare "${as_root[@]}" -n "$0"
+    IN_NAMESPACE=yes unshare "${as_root[@]}" -n "$0"
+    exit
 fi
 
-work=$(mktemp -d)
 servers=()
 clean() {
     [ ${#servers[@]} = 0 ] || kill "${servers[@]}" 2>/dev/null
@@ -71,14 +68,11 @@ from reel_cases import capture_record, end_record, finish
 out, *modules = sys.argv[1:]
 BASE = 0x10000000  # between modules, and they are linked for the same addresses
 
-
 def run(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-
 def code(file):
     return run("objdump", "-d", "--no-show-raw-insn", file).splitlines()
-
 
 def in_inlined(file):
     """The address of its nop, the first one in outer."""
@@ -86,13 +80,11 @@ def in_inlined(file):
     begin = next(i for i, line in enumerate(lines) if re.search(r"<outer_\d>:$", line))
     return next(int(line.split(":")[0], 16) for line in lines[begin:] if line.endswith("\tnop"))
 
-
 def behind_call(file):
     """The address behind main's call of outer."""
     lines = code(file)
     at = next(i for i, line in enumerate(lines) if re.search(r"call .*<outer_\d>$", line))
     return int(lines[at + 1].split(":")[0], 16)
-
 
 records, samples = [], b.Samples()
 samples.layout(0, [(7, 8), (16, 8)])

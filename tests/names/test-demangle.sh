@@ -5,12 +5,8 @@
 #   O=DIR    the object directory (build)
 #   LONG=1   all libraries and programs of this host, including Rust
 # run.sh: longer
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 O=$(realpath "${O:-build}")
-. tests/count.sh
-work=$(mktemp -d) || exit
-trap 'rm -rf "$work"' EXIT
 export LC_ALL=C
 
 # ---- the text -------------------------------------------------------------------------------------

@@ -3,14 +3,8 @@
 # path, with its inode or its size, gives no names, and a message says so; a copy, stripped or not, does. tests/names/file_digest.py
 # computes the digest as specified in SPEC.md.
 # shellcheck disable=SC2181
-set -u
-cd "$(dirname "$0")/../.." || exit
-recorder=$PWD/${O:-build}/stackreel-record
-stackreel=$PWD/${O:-build}/stackreel
+. "$(dirname "$0")/../count.sh"
 digest=$PWD/tests/names/file_digest.py
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 [ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
 [ "$(id -u)" = 0 ] || { skip "recording needs root"; finish; }

@@ -5,13 +5,9 @@
 #   O=DIR   where tests/names/libdw_symbols was built (build)
 # run.sh: makes thorough
 # checks: replay/dwarf
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 compare=$O/tests/names/libdw_symbols
-. tests/count.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+dir=$work
 
 # same NAME OPTION|FILE...: each of at least 20 addresses has the same result as with libdw
 same() {

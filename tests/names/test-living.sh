@@ -3,12 +3,8 @@
 # boot as the capture's, and only if they are the recorded files. The report's head lists missing files.
 #
 #   O=DIR   the object directory (build)
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 tool=$PWD/$O/stackreel
-. tests/count.sh
-work=$(mktemp -d)
 pids=()
 clean() {
     [ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null

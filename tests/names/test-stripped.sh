@@ -5,12 +5,7 @@
 #   O=DIR   the object directory (build)
 # run.sh: thorough
 # checks: replay/dwarf cfi =replay/names
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 
 have() { command -v "$1" >/dev/null 2>&1; }
 # address FILE FUNCTION: its address by nm, without leading zeros.

@@ -14,14 +14,10 @@
 #   O=DIR   where tests/names/symbolize was built (build)
 # run.sh: makes thorough
 # checks: replay/dwarf cfi =replay/names
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 symbolize=$O/tests/names/symbolize
 [ "${O#/}" = "$O" ] && symbolize=$PWD/$symbolize
-. tests/count.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+dir=$work
 
 pass() { passed=$((passed + 1)); }
 fail() {

@@ -5,13 +5,10 @@
 #   DEBIAN=SUITE   a different release (trixie)
 # run.sh: records thorough shares
 # checks: packaging
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 suite=${DEBIAN:-trixie}
 [ "$(id -u)" = 0 ] || { skip "chroot and mount need root" && finish; }
 unshare -m true 2>/dev/null || { skip "no permission to make a mount namespace" && finish; }
-work=$(mktemp -d /var/tmp/stackreel-debian.XXXXXX) || exit
 # Mounts exist only in the namespaces of `inside`, so this removes no other files.
 trap 'rm -rf --one-file-system "$work"' EXIT
 trap 'exit 1' INT TERM HUP

@@ -1,12 +1,7 @@
 #!/bin/bash
 # README's demo. If BPF is allowed, it shows a profile of its own recording. Without privileges it prints a message and replays the bundled arm64
 # capture.
-set -u
-cd "$(dirname "$0")/../.."
-O=${O:-build}
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 
 # expect WHAT FILE PATTERN...: FILE matches each PATTERN.
 expect() {

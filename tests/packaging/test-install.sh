@@ -1,12 +1,7 @@
 #!/bin/bash
 # Installs into a folder, builds the example of docs/library.md against the installed files by pkg-config, and runs it.
 # run.sh: makes
-set -u
-cd "$(dirname "$0")/../.."
-O=${O:-build}
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 
 export PKG_CONFIG_PATH=$work/root/lib/pkgconfig
 ok "make install" make -s O="$O" PREFIX="$work/root" install

@@ -2,12 +2,8 @@
 # packaging/magic: file(1) recognizes captures, their version, encryption and media type, with these rules alone and together with its own.
 #
 #   tests/packaging/test-magic.sh
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 command -v file >/dev/null || { skip "file is not installed"; finish; }
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # told RULES FILE TEXT: file(1) describes FILE as TEXT
 told() {

@@ -4,9 +4,7 @@
 # unpacked files.
 # run.sh: thorough makes
 # checks: debian packaging docs
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 for tool in dh lintian dpkg-buildpackage; do
     command -v $tool >/dev/null || { skip "$tool is not installed (packaging/deps.sh test-all)" && finish; }
 done
@@ -14,7 +12,6 @@ if ! dpkg-checkbuilddeps 2>/dev/null; then
     skip "$(dpkg-checkbuilddeps 2>&1 | head -n 1)"
     finish
 fi
-work=$(mktemp -d /var/tmp/stackreel-packages.XXXXXX) || exit
 installed=
 end() {
     [ -z "$installed" ] || dpkg --purge $installed >/dev/null 2>&1

@@ -4,12 +4,7 @@
 #
 #   O=DIR   the object directory (build)
 # run.sh: makes
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 export LC_ALL=C # the only one that a host without files knows
 orders=testdata/aarch64/orders
 

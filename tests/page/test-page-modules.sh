@@ -5,13 +5,8 @@
 #   O=DIR   the object directory (build)
 # run.sh: thorough
 # checks: cli/page
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 tool=$O/stackreel
-. tests/count.sh
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 
 orders=testdata/aarch64/orders
 from=(--no-host-files --symfs $orders --debug-dir $orders $orders/orders.reel)

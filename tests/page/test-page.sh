@@ -6,14 +6,9 @@
 #
 # run.sh: thorough
 # checks: cli/page
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 tool=$O/stackreel
 playwright=$PWD/tests/npm/node_modules/playwright-core
-. tests/count.sh
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # leave WHY
 leave() {

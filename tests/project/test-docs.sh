@@ -11,13 +11,10 @@
 #
 # run.sh: records thorough
 # checks: docs README.md SPEC.md CONTRIBUTING.md SECURITY.md tests/README.md cli =record =record/options
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 O=$(realpath "${O:-build}")
-. tests/count.sh
 [ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
 root=$PWD
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-docs.XXXXXX") || exit 1
 server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 export LC_ALL=C.UTF-8 HOSTS=$work/hosts

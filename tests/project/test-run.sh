@@ -1,11 +1,7 @@
 #!/bin/bash
 # tests/run.sh itself: its counts and its output, which runners it starts in parallel, and that an interrupt leaves no processes. Runs
 # generated scripts in a folder of their own.
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 mkdir -p "$work/tests/room" "$work/build/tests/unit/room"
 cp tests/run.sh "$work/tests/"
 unset JOBS EMULATOR O

@@ -3,13 +3,8 @@
 # sanitizers. Nor three that would take a third of the time: about diff's numbers, limits of names, and all paths through functions.
 # run.sh: makes long thorough shares
 # checks: everything
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
-work=$(mktemp -d)
+. "$(dirname "$0")/../count.sh"
 log=$work/log
-trap 'rm -rf "$work"' EXIT
 
 clang=${CLANG:-clang}
 if tests/fuzz/clang.sh "$clang" 2>"$log"; then

@@ -1,12 +1,8 @@
 #!/bin/bash
 # The parts that tests/run.sh asks for (SHARE, AFFECTED): count.sh and counting.py select the same cases, all shares together are everything,
 # and an invalid share is an error instead of a test that checks nothing.
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 unset SHARE AFFECTED
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 # picked [VARIABLE=VALUE...]: of ten cases with sources a0.c to a9.c, those selected
 picked() {

@@ -3,14 +3,11 @@
 # tests/cli/test-browse.py for top, which reads samples in the background.
 # run.sh: makes long thorough shares
 # checks: =replay/traces =replay/names =replay/dwarf =format =format/codec cfi cli/browse
-set -u
-cd "$(dirname "$0")/../.."
-O=${O:-build}
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 tsan=$O/tsan
-log=$(mktemp)
-races=$(mktemp -d)
-trap 'rm -rf "$log" "$races"' EXIT
+log=$work/log
+races=$work/races
+mkdir "$races"
 echo "unit tests and commands: $(part)"
 n=0 units=()
 for unit in replay/traces/test_traces cfi/test_row cfi/test_cfi; do

@@ -1,9 +1,6 @@
-# Sourced by tests that run stackreel-record as a user does, after tests/count.sh. Changes into a new folder, $work, and sets $recorder,
-# $stackreel, $check (inspects a capture with the independent reader) and $busy (a program to record).
-recorder=$PWD/${O:-build}/stackreel-record
-stackreel=$PWD/${O:-build}/stackreel
+# Sourced by tests that run stackreel-record as a user does, after tests/count.sh. Changes into $work, and sets
+# $check (inspects a capture with the independent reader) and $busy (a program to record).
 check=$PWD/tests/record/record_check.py
-work=$(mktemp -d)
 chmod 755 "$work"
 trap 'umount "$work/small" 2>/dev/null; rm -rf "$work"' EXIT
 

@@ -2,9 +2,7 @@
 # Calls from one stack to another and back: Go's calls to C and C's to Go, and OCaml's, by a program that makes them in the same way. The
 # chains are those that the program makes, and whole. Also a stack whose outermost return address was stored.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
 

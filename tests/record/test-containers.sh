@@ -2,12 +2,8 @@
 # One library at different paths in many containers. Each process's frames get names from the file at its own path, and a file shared by all
 # containers is opened once.
 # shellcheck disable=SC2181
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 tool=$PWD/${O:-build}/stackreel
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 [ -x "$tool" ] || { skip "$tool is not built"; finish; }
 [ "$(uname -m)" = x86_64 ] || { skip "needs a compiler for x86-64, like the capture's programs"; finish; }

@@ -4,13 +4,8 @@
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.12 x86_64-sid arm64-6.12 s390x-6.12
 # run.sh: guests thorough
 # checks: record/sampling
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 [ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 # samples CAPTURE THREAD CPU: number of samples in compute, below main
 samples() {

@@ -7,20 +7,16 @@
 #
 #   tests/record/test-embed.sh [NAME...]     O=DIR   the object directory (build); KEEP=DIR: keeps the captures there
 # shellcheck disable=SC2016 # commands are expanded where they are run
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 O=$(realpath "${O:-build}")
-stackreel=$O/stackreel recorder=$O/stackreel-record
+
 sources=$PWD/tests/truth/programs
 export sources LC_ALL=C
 unset DEBUGINFOD_URLS
-. tests/count.sh
 for program in "$stackreel" "$recorder"; do
     [ -x "$program" ] || { skip "$program is not built"; finish; }
 done
 [ "$(id -u)" = 0 ] || { skip "not root"; finish; }
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-embed.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 chmod 711 "$work"
 mkdir "$work/none"
 "$recorder" -q -o "$work/probe.reel" -- true 2>"$work/err" || { skip "recording: $(head -n 1 "$work/err")"; finish; }

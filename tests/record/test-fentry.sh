@@ -4,12 +4,7 @@
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 x86_64-6.12 x86_64-sid arm64-6.12 arm64-sid arm64-6.1
 # run.sh: guests thorough shares
 # checks: record/sampling
-set -u
-cd "$(dirname "$0")/../.."
-O=${O:-build}
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 
 number=0
 for cell in ${CELLS:-x86_64-6.12 arm64-6.12}; do

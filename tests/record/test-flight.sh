@@ -2,9 +2,7 @@
 # run.sh: records
 # A recorder that is killed: what samples need is in the file about a second after they are, also when the disk is full, and in each part of a
 # rotated recording. Compares traces of the capture alone with those that have the program's files.
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
 cc -O2 -fomit-frame-pointer -o steps "$tests/programs/steps.c" || { failed=1; finish; }

@@ -2,9 +2,7 @@
 # A few thousand short-lived processes alongside a busy one. The capture has only the processes that samples need, and all samples of the
 # busy process and of its working children have the expected stacks (tests/programs/storm.c).
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }

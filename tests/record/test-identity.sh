@@ -4,13 +4,8 @@
 # run.sh: thorough
 # checks: record/processes =replay/names =replay/files
 # shellcheck disable=SC2015,SC2094,SC2181,SC2317
-set -u
-cd "$(dirname "$0")/../.." || exit
-recorder=$PWD/${O:-build}/stackreel-record
-stackreel=$PWD/${O:-build}/stackreel
+. "$(dirname "$0")/../count.sh"
 reader=$PWD/tests/reader/reel_reader.py
-. tests/count.sh
-work=$(mktemp -d)
 chmod 755 "$work"
 attacker=
 trap '[ -z "$attacker" ] || kill "$attacker" 2>/dev/null; rm -rf "$work"' EXIT

@@ -2,10 +2,8 @@
 # Locks that threads wait for, and who holds them (--off-cpu): against a program that notes who held which lock when, in this PID namespace
 # and in another; and programs whose locks have no owner that could be known.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 export LC_ALL=C.UTF-8
-. tests/count.sh
 . tests/record/waits.sh
 needs_to_wait locks
 "${CC:-cc}" -D_GNU_SOURCE -O2 -I"$tests/.." -o lock_samples "$tests/record/lock_samples.c" "$O/libstackreel.so" "-Wl,-rpath,$O" || { failed=1; finish; }

@@ -5,12 +5,7 @@
 # run.sh: records thorough
 # checks: record/processes record/jit record/runtime
 # shellcheck disable=SC2181
-set -u
-cd "$(dirname "$0")/../.." || exit
-recorder=$PWD/${O:-build}/stackreel-record
-stackreel=$PWD/${O:-build}/stackreel
-. tests/count.sh
-work=$(mktemp -d)
+. "$(dirname "$0")/../count.sh"
 chmod 755 "$work"
 noise=
 trap '[ -z "$noise" ] || kill "$noise" 2>/dev/null; rm -rf "$work"' EXIT

@@ -1,9 +1,7 @@
 #!/bin/bash
 # All waits with their exact times (--off-cpu=all), against the kernel's counts of each thread's switches and times.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/waits.sh
 started=()
 trap '[ ${#started[@]} = 0 ] || kill "${started[@]}" 2>/dev/null; rm -rf "$work"' EXIT

@@ -2,9 +2,7 @@
 # Samples of threads that wait (--off-cpu), against programs that know how long they wait, and for what; and processes that want to hold up
 # whoever looks at them.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/waits.sh
 started=()
 trap '[ ${#started[@]} = 0 ] || kill "${started[@]}" 2>/dev/null; rm -rf "$work"' EXIT

@@ -3,14 +3,9 @@
 # every command of stackreel that writes a file: no file of another user is written to or truncated, and no device is changed. Captures are
 # private to their owner; umask decides who may read reports.
 # Needs root, in order to act as a second user.
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 root=$PWD
-recorder=$PWD/${O:-build}/stackreel-record
 tool=$PWD/${O:-build}/stackreel
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 [ "$(id -u)" = 0 ] || { skip "needs root to act as a second user"; finish; }
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "$1"; }

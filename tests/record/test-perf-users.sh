@@ -5,11 +5,8 @@
 #   O=DIR   the object directory (build)
 # run.sh: records thorough
 # checks: docs =record =record/options
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 O=$(realpath "${O:-build}")
-. tests/count.sh
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-perf.XXXXXX") || exit 1
 busy=
 trap '[ -z "$busy" ] || kill "$busy" 2>/dev/null; rm -rf "$work"' EXIT
 export LC_ALL=C.UTF-8 HOME=$work PAGER=cat

@@ -4,15 +4,14 @@
 # run.sh: records thorough
 # checks: record/processes
 # shellcheck disable=SC2181,SC2317
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 
 # In a mount namespace of its own, where cgroup v2 may be mounted in place of v1 and where the engine's mounts go.
 if [ "${1:-}" != inside ]; then
     command -v podman >/dev/null || { skip "podman is not installed"; finish; }
     unshare --mount true 2>/dev/null || { skip "needs root, to make mount namespaces"; finish; }
-    exec unshare --mount --propagation private "$0" inside
+    unshare --mount --propagation private "$0" inside
+    exit
 fi
 . tests/record/recording.sh
 needs_to_record

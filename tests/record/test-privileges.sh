@@ -2,14 +2,8 @@
 # The remaining privileges of a running recorder's threads, from /proc/PID/task/*/status, and that it still records.
 # tests/unit/record/host/test_privileges.c tries forbidden operations. The recorded command keeps its original privileges.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-recorder=$PWD/${O:-build}/stackreel-record
-stackreel=$PWD/${O:-build}/stackreel
+. "$(dirname "$0")/../count.sh"
 check=$PWD/tests/record/record_check.py
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 chmod 755 "$work"
 [ -x "$recorder" ] || { skip "$recorder is not built"; finish; }
 [ "$(id -u)" = 0 ] || { skip "not root"; finish; }

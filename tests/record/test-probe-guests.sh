@@ -3,12 +3,7 @@
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 x86_64-6.12 arm64-6.12
 # run.sh: guests thorough shares
 # checks: record/probes
-set -u
-cd "$(dirname "$0")/../.."
-O=${O:-build}
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 
 # folded NAME EVENT: chains from main or the thread's function on
 folded() { "$O/stackreel" folded -q --symfs "$out" --event "$2" "$out/$1.reel" | sed -E 's/^[^ ]*;(main|calls);/\1;/'; }

@@ -2,14 +2,12 @@
 # Probes of user code (-e uprobe:, uretprobe:), with a program that knows how often each fires, and with what callers; and traces of other
 # events in functions whose return address the kernel has replaced.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 # Tracepoints need tracefs, which perf mounts when it runs for the first time after the boot.
 tracefs=/sys/kernel/tracing
 if [ ! -d $tracefs/events ] && unshare -m mount -t tracefs tracefs $tracefs 2>/dev/null; then
     exec unshare -m sh -c "mount -t tracefs tracefs $tracefs && exec \"\$@\"" sh tests/record/test-probes.sh
 fi
-. tests/count.sh
 [ -d $tracefs/events ] || { skip "tracefs is not mounted, and cannot be"; finish; }
 . tests/record/recording.sh
 needs_to_record

@@ -4,9 +4,7 @@
 # run.sh: records thorough
 # checks: =record =record/output record/processes
 # shellcheck disable=SC2012,SC2016,SC2181,SC2317
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
 

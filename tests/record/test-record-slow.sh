@@ -4,14 +4,8 @@
 # run.sh: records thorough
 # checks: =record =record/output =record/sampling format
 # shellcheck disable=SC2094,SC2181,SC2217
-set -u
-cd "$(dirname "$0")/../.." || exit
-recorder=$PWD/${O:-build}/stackreel-record
-stackreel=$PWD/${O:-build}/stackreel
+. "$(dirname "$0")/../count.sh"
 tests=$PWD/tests
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ]; then
     skip "needs root, $recorder and $stackreel"

@@ -3,9 +3,7 @@
 # Inspects files with the independent reader (record_check.py). Needs root and BPF.
 # run.sh: records
 # shellcheck disable=SC2012,SC2016,SC2181,SC2317
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 
 # ---- without privileges ----------------------------------------------------------

@@ -3,13 +3,8 @@
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.1 arm64-6.12
 # run.sh: guests thorough
 # checks: bpf
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 [ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 for cell in ${CELLS:-arm64-6.12}; do
     echo "$cell:"

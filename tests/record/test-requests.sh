@@ -3,9 +3,7 @@
 # sample in work_1_2 has the ids that end in 0102, or the recorder did not know of the variable yet.
 # run.sh: records thorough
 # checks: bpf =record/sampling
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
 source=$tests/programs/requests.c

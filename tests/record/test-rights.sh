@@ -3,13 +3,8 @@
 # others, whatever their owner, mode, file system and namespaces. Needs root, to act as other users.
 # run.sh: records
 # checks: record/proc record/embedding
-set -u
-cd "$(dirname "$0")/../.." || exit
-recorder=$PWD/${O:-build}/stackreel-record
+. "$(dirname "$0")/../count.sh"
 tool=$PWD/${O:-build}/stackreel
-. tests/count.sh
-work=$(mktemp -d /var/tmp/stackreel-rights.XXXXXX)
-trap 'rm -rf "$work"' EXIT
 chmod 1777 "$work"
 for program in "$tool" "$recorder"; do
     [ -x "$program" ] || { skip "$program is not built"; finish; }

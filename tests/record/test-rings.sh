@@ -1,11 +1,7 @@
 #!/bin/bash
 # The ring buffers of a host with 192 CPUs: with a writer each (tests/record/ring_writers.c), and as a recording with --rings=192 makes them.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
-work=$(mktemp -d)
+. "$(dirname "$0")/../count.sh"
 recording=
 trap '[ -z "$recording" ] || kill "$recording" 2>/dev/null; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM HUP

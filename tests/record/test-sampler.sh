@@ -3,12 +3,7 @@
 # others in guests. CELLS=... selects other cells of tests/vm/cells.sh.
 # run.sh: records guests thorough shares
 # checks: bpf record/sampling
-set -u
-cd "$(dirname "$0")/../.."
-O=${O:-build}
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 
 # take NAME STATUS: adds the probe's counts from $work/log.
 take() {

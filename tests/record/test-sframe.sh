@@ -1,9 +1,7 @@
 #!/bin/bash
 # Programs whose only unwind information is .sframe, of versions 2 and 3 (testdata/sframe): whole traces by it, from the file and from the image
 # in the capture. And rows of what this machine's assembler writes, if it writes a version that is read.
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 unit=${recorder%/*}/tests/unit/cfi/test_sframe
 

@@ -1,9 +1,7 @@
 #!/bin/bash
 # report --stack-bytes: sizes of frames, against gcc's -fstack-usage, alloca and a recursion of known sizes, and depths of threads, against
 # the program's own stack pointer.
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
 

@@ -3,13 +3,9 @@
 # Inspects files with the independent reader. Needs root, BPF and FUSE.
 # run.sh: records thorough
 # checks: record/processes
-set -u
-cd "$(dirname "$0")/../.." || exit
-recorder=$PWD/${O:-build}/stackreel-record
+. "$(dirname "$0")/../count.sh"
 check=$PWD/tests/record/record_check.py
 reader=$PWD/tests/reader/reel_reader.py
-. tests/count.sh
-work=$(mktemp -d)
 chmod 755 "$work"
 started=()
 cleanup() {

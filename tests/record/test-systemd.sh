@@ -4,13 +4,8 @@
 #   CELLS="…"   the guests (arm64-6.12)
 # run.sh: guests thorough
 # checks: record/processes
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 [ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 container=3f4e5d6c7b8a99887766554433221100ffeeddccbbaa00112233445566778899
 
 # groups CAPTURE KEYS: the groups of the samples, each once, without the keys' names

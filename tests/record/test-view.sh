@@ -1,12 +1,7 @@
 #!/bin/bash
 # stackreel-record --view: after the recording, `stackreel view` runs as the user who called sudo; not after an error; what is said if there is
 # no stackreel.
-set -u
-cd "$(dirname "$0")/../.." || exit
-recorder=$PWD/${O:-build}/stackreel-record
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/../count.sh"
 "$recorder" -q -o "$work/try.reel" -- true 2>/dev/null || { skip "cannot record here"; finish; }
 
 # A stackreel that prints how it is called, beside a copy of the recorder.

@@ -1,9 +1,7 @@
 #!/bin/bash
 # Who ends waits (--wakers), against a program that knows who released its locks.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/waits.sh
 needs_to_wait locks
 

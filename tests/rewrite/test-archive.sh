@@ -2,14 +2,8 @@
 # `stackreel shrink --archive`: one shrunk and packed file that needs no other files gives the same traces, names and lines, on each CPU.
 #
 #   tests/rewrite/test-archive.sh     O=DIR   the object directory (build)
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-stackreel=$O/stackreel
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-archive.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 total=0
 
 # text COMMAND FILE OPTION...: the command's output, without the file's name

@@ -7,14 +7,8 @@
 # tests/rewrite/test-cut-merge.py has the quick cases. Prints the sizes.
 # run.sh: thorough
 # checks: =replay/rewrite =replay/capture format/timeline
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-stackreel=$O/stackreel
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-cut.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # ---- the same traces -------------------------------------------------------------------
 

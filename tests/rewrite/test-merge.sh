@@ -6,15 +6,9 @@
 #
 # run.sh: makes thorough
 # checks: =replay/rewrite =replay/capture format/timeline
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-stackreel=$O/stackreel
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 make -s "$O/bench/measure" || exit 1
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-merge.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # traces FILE...: of all samples, without times, thread names and other lines.
 traces() {

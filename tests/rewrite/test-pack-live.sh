@@ -6,15 +6,9 @@
 # checks: =replay/rewrite elf/image replay/dwarf
 #
 #   tests/rewrite/test-pack-live.sh     O=DIR   the object directory (build)
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-stackreel=$O/stackreel
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
 [ "$(id -u)" = 0 ] || { skip "recording needs root"; finish; }
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-pack-live.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 source=tests/programs/packed.cc
 
 # symbols CAPTURE: functions, files and lines of all addresses, without the module's location.

@@ -7,14 +7,8 @@
 # checks: =replay/rewrite =replay/names elf/image replay/dwarf replay/unwind
 #
 # Prints the number of added bytes.
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-stackreel=$O/stackreel
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-pack.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # ---- the same traces -------------------------------------------------------------------
 

@@ -11,16 +11,11 @@
 # run.sh: guests thorough longer
 # checks: format/scrub replay/unwind
 # shellcheck disable=SC2317
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-stackreel=$O/stackreel recorder=$O/stackreel-record compare=$O/tests/rewrite/scrub_compare chance=$O/tests/rewrite/scrub_chance
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
+compare=$O/tests/rewrite/scrub_compare chance=$O/tests/rewrite/scrub_chance
 for program in "$stackreel" "$compare" "$chance"; do
     [ -x "$program" ] || { skip "$program is not built"; finish; }
 done
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-scrub.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # ok NAME COMMAND...: prints the command's output.
 ok() {

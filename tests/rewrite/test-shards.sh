@@ -4,15 +4,11 @@
 #
 #   O=DIR   the object directory (build)
 # run.sh: makes
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 O=$(realpath "${O:-build}")
 export stackreel=$O/stackreel
-. tests/count.sh
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
 make -s "$O/bench/repeat" || exit 1
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-shards.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 export LC_ALL=C.UTF-8 from="-q --no-host-files --symfs testdata/i386/orders -j 1"
 orders=testdata/i386/orders/orders.reel
 

@@ -6,14 +6,8 @@
 # `stackreel shrink` verifies its output itself; here `stackreel script` verifies it, including names. Prints the sizes.
 # run.sh: thorough
 # checks: =replay/rewrite =replay/capture format/scrub
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-stackreel=$O/stackreel
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 [ -x "$stackreel" ] || { skip "$stackreel is not built"; finish; }
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-shrink.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 
 # ---- the same traces -------------------------------------------------------------------
 

@@ -5,10 +5,8 @@
 #   O=DIR   the object directory (build)
 # run.sh: thorough
 # checks: docs cli/profile
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 O=$(realpath "${O:-build}")
-. tests/count.sh
 PATH=$O:$PATH:/usr/sbin
 [ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
 for program in slurmctld slurmd munged sbatch; do
@@ -16,7 +14,6 @@ for program in slurmctld slurmd munged sbatch; do
 done
 [ "$(id -u)" = 0 ] || { skip "slurmd needs root"; finish; }
 
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-slurm.XXXXXX") || exit 1
 chmod 755 "$work" # munge asks for it
 daemons=()
 trap '[ ${#daemons[@]} = 0 ] || kill "${daemons[@]}" 2>/dev/null; wait; rm -rf "$work"' EXIT

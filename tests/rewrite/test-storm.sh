@@ -4,13 +4,8 @@
 #   O=DIR   the object directory (build)
 # run.sh: makes thorough
 # checks: =replay/capture =replay/traces format/timeline
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 tool=$PWD/$O/stackreel
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 make -s "$O/bench/storm" "$O/bench/measure" >"$work/log" 2>&1 || cat "$work/log"
 tests/matrix/unpack.sh x86_64 "$work/symfs" || exit 1

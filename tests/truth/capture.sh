@@ -13,15 +13,11 @@
 #
 # Needs root and BPF, x86-64. SECONDS_OF_PERF, GDB_ROUNDS and TORN_SAMPLES change the duration.
 # shellcheck disable=SC2086,SC2317
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-recorder=$O/stackreel-record stackreel=$O/stackreel torn_check=$O/tests/truth/torn_check
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
+torn_check=$O/tests/truth/torn_check
 quick=
 [ "${1-}" = --quick ] && { quick=yes; shift; }
 parts=${*:-torn magic gdb perf}
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-capture.XXXXXX")
 target=
 trap '[ -z "$target" ] || kill -KILL $target 2>/dev/null; rm -rf "$work"' EXIT
 

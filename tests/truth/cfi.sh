@@ -13,13 +13,9 @@
 # Prints one line per file, the totals, and the known differences with their counts.
 #   O=DIR           where tests/unwind/cfi_rows was built (build)
 #   CFI_FILES="a b" more files
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 program=$O/tests/unwind/cfi_rows
-. tests/count.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+dir=$work
 export LC_ALL=C
 
 if [ ! -x "$program" ]; then

@@ -10,12 +10,8 @@
 # of the machine is part of the test. --quick: fewer recordings.
 #
 # run.sh: records thorough
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 O=$(realpath "${O:-build}")
-. tests/count.sh
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-diff.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 runs=48
 [ "${1-}" != --quick ] || runs=16
 

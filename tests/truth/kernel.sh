@@ -5,13 +5,9 @@
 # again.
 # The debug information is from Debian's -dbg package (1 GB per cell, kept in the cache). A kernel address
 # fails if both symbolizers agree with each other but not with us; a module's address if addr2line disagrees. O=DIR: the object directory.
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 [ "${O#/}" = "$O" ] && O=$PWD/$O
-. tests/count.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+dir=$work
 cache=${STACKREEL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stackreel}
 [ $# -gt 0 ] || set -- x86_64-6.12 arm64-6.12
 

@@ -8,13 +8,8 @@
 # is computed here.
 #
 # run.sh: records thorough
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 O=$(realpath "${O:-build}")
-stackreel=$O/stackreel
-. tests/count.sh
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-perf-diff.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 mkdir "$work/old" "$work/new"
 
 if ! perf record -q -e cpu-clock:u -g -o "$work/try.data" true >/dev/null 2>"$work/err"; then

@@ -44,7 +44,6 @@ summary() {
 		awk -F '\t' 'BEGIN { print "perf  samples    share  class (all recordings)" } { printf "%-5s %7d %10s  %s\n", $1, $2, $3, $4 }'
 }
 
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/truth-perf.XXXXXX")
 child=
 trap '[ -z "$child" ] || kill "$child" 2>/dev/null; rm -rf "$work"' EXIT
 trap 'exit 125' INT TERM HUP

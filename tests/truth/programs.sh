@@ -44,7 +44,6 @@ done
 for program in python3 objdump perf; do
 	command -v $program >/dev/null || { skip "$program is not installed"; finish; }
 done
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-truth-programs.XXXXXX") || exit 1
 running=
 # A left-over process of these programs has the program's folder as its working folder, or in its arguments: each program cleans up by
 # itself.

@@ -3,8 +3,7 @@
 #
 # Each comparison is a script in this folder that ends with `N passed, N failed, N skipped`. --quick, for CI: fewer
 # programs, shorter recordings. NAME: only these. O=DIR: the object directory (build).
-set -u
-cd "$(dirname "$0")/../.."
+. "$(dirname "$0")/../count.sh"
 export O=${O:-build}
 quick=()
 [ "${1-}" != --quick ] || { quick=(--quick) && shift; }
@@ -14,9 +13,7 @@ if [ ${#names[@]} = 0 ]; then
     # tests/unwind/test-cfi-rows.sh and tests/unwind/test-synthesis.sh are the quick forms of two comparisons.
     [ ${#quick[@]} -gt 0 ] || names=(cfi synthesis "${names[@]}" diff matrix import-guests kernel)
 fi
-. tests/count.sh
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+log=$work/log
 
 number=0
 for name in "${names[@]}"; do

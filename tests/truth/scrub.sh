@@ -8,11 +8,8 @@
 #
 #   O=DIR   the object directory (build)
 # shellcheck disable=SC2016 # programs of other languages
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-stackreel=$O/stackreel recorder=$O/stackreel-record compare=$O/tests/rewrite/scrub_compare
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
+compare=$O/tests/rewrite/scrub_compare
 quick=
 case ${1-} in
 --quick) quick=yes ;;
@@ -26,8 +23,6 @@ for program in "$stackreel" "$recorder" "$compare"; do
     [ -x "$program" ] || { skip "$program is not built"; finish; }
 done
 [ "$(id -u)" = 0 ] || { skip "recording: not root"; finish; }
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-truth-scrub.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
 "$recorder" -q -o "$work/probe.reel" -- true 2>"$work/err" || { skip "recording: $(head -n 1 "$work/err")"; finish; }
 
 # share CAPTURE END: the share of samples whose trace ended like this, in hundredths of a percent. Empty if info prints no shares.

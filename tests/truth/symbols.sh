@@ -18,13 +18,10 @@
 # "but for forms": clones (.cold, .part.0) and names with and without their class; ./csu/./csu for ./csu (replay/dwarf/line_table.c).
 #   O=DIR             the object directory (build)
 #   LLVM_SYMBOLIZER, ADDR2LINE, EU_ADDR2LINE    commands to use for the three
-set -u
-cd "$(dirname "$0")/../.." || exit
+. "$(dirname "$0")/../count.sh"
 export O=${O:-build}
-. tests/count.sh
 limit=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+dir=$work
 
 # record NAME COMMAND: makes a capture for the comparison.
 record() {

@@ -8,13 +8,8 @@
 # Prints one line per file, totals per CPU, and the known differences with their counts.
 #   O=DIR                 where tests/unwind/synthesized_rows was built (build)
 #   SYNTHESIS_FILES="a b" more files
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 program=$O/tests/unwind/synthesized_rows
-. tests/count.sh
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 export LC_ALL=C
 
 if [ ! -x "$program" ]; then

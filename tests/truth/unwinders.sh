@@ -5,9 +5,7 @@
 # arm64 capture in the sources and, if perf is installed, perf recordings. FILE: these captures instead.
 # Each capture is a case: every difference is explained, and 99.95 % of the traces that can reach the root do.
 #   WORKLOADS="a b"  of tests/truth/workloads.sh, and start        FREQUENCY=N     SECONDS_OF_CPU=N     V=1: every example
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
+. "$(dirname "$0")/../count.sh"
 compare=$O/tests/truth/compare_unwinders recorder=$O/stackreel-record stackreel=$O/stackreel
 workloads=${WORKLOADS-exceptions recursion threads signals python compile sqlite start}
 imported=${IMPORTED-exceptions recursion threads signals python compile}
@@ -22,11 +20,8 @@ if [ "${1-}" = --quick ]; then
     frequency=${FREQUENCY:-1999}
     SECONDS_OF_CPU=1
 fi
-. tests/count.sh
 examples=0
 [ -z "${V-}" ] || examples=16
-work=$(mktemp -d /var/tmp/unwinders.XXXXXX)
-trap 'rm -rf "$work"' EXIT
 
 # check NAME OPTION... FILE: a case; prints its counts.
 check() {

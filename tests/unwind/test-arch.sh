@@ -2,12 +2,8 @@
 # Compares the tables of arch/ with the headers of the kernel and of libc, for each CPU with an installed compiler: perf's register numbers
 # (asm/perf_regs.h), and the place of each register in a signal frame (ucontext_t and the preceding data from the kernel). The compiler
 # evaluates static assertions; no program is run.
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/../count.sh"
+dir=$work
 
 # The members of the kernel's struct rt_sigframe before the ucontext. Only s390x has an additional sigframe.  From
 # arch/{x86/include/asm/sigframe.h,{arm64,riscv,s390}/kernel/signal.c}.

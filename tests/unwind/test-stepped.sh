@@ -3,10 +3,7 @@
 # determined before the call.
 #
 #   O=DIR   the object directory (build)
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 program=$O/tests/unwind/stepped
 if [ ! -x "$program" ]; then
     skip "$program is not built"

@@ -2,10 +2,7 @@
 # Compares `stackreel table` with readelf's interpretation of the same .eh_frame: the CFA and the return address of each row that readelf
 # prints.
 # checks: cfi replay/api
-set -u
-cd "$(dirname "$0")/../.."
-O=${O:-build}
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 
 compare() {
     python3 - "$@" <<'PY'

@@ -4,10 +4,8 @@
 # CELLS="..." names others from tests/vm/cells.sh. tests/vm/test-more-guests.sh runs more cells, and "all" (make vm-test) every cell.
 # run.sh: guests thorough shares
 # checks: bpf =record/sampling =record
-set -u
-cd "$(dirname "$0")/../.."
+. "$(dirname "$0")/../count.sh"
 export O=${O:-build}
-. tests/count.sh
 
 for dir in testdata/aarch64/orders testdata/i386/orders; do
     "$O/stackreel" folded --min-complete 99 --no-host-files --symfs $dir $dir/orders.reel | tests/chains/orders_chains.py --min 200

@@ -3,13 +3,8 @@
 #   CELLS="…"   the guests
 # run.sh: guests thorough shares
 # checks: bpf record/sampling
-set -u
-cd "$(dirname "$0")/../.." || exit
-O=${O:-build}
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 [ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 # seconds FUNCTION: of waits below the function
 seconds() {
