@@ -18,6 +18,8 @@
 
 #include <cmocka.h>
 
+#include "base/error.h"
+
 static struct CMUnitTest unit_tests[128];
 static size_t n_unit_tests;
 
@@ -54,5 +56,27 @@ static inline int unit_tests_run(CMFixtureFunction setup, CMFixtureFunction tear
 	}
 
 #define RUN_TESTS() RUN_TESTS_WITH(NULL, NULL)
+
+static inline void assert_success(struct reel_error *error)
+{
+	if (error)
+		fail_msg("%s", reel_error_message(error));
+}
+
+/* The error has this code, and its message this part; frees it. */
+static inline void assert_error_says(struct reel_error *error, enum reel_error_code code,
+				     const char *part)
+{
+	assert_non_null(error);
+	if (reel_error_code(error) != code || !strstr(reel_error_message(error), part))
+		fail_msg("error %d, not %d with \"%s\": %s", reel_error_code(error), code, part,
+			 reel_error_message(error));
+	reel_error_destroy(error);
+}
+
+static inline void assert_error(struct reel_error *error, enum reel_error_code code)
+{
+	assert_error_says(error, code, "");
+}
 
 #endif

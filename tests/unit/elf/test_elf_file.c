@@ -22,15 +22,6 @@ static struct reel_elf_file *open_image(const struct elf_builder *builder)
 	return file;
 }
 
-static void expect_error(struct reel_error *error, enum reel_error_code code, const char *part)
-{
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), code);
-	if (!strstr(reel_error_message(error), part))
-		fail_msg("\"%s\" lacks \"%s\"", reel_error_message(error), part);
-	reel_error_destroy(error);
-}
-
 static uint64_t address_of(const struct reel_elf_file *file, uint64_t offset)
 {
 	uint64_t address = 0;
@@ -203,15 +194,16 @@ TEST(test_not_elf)
 	struct elf_builder builder = { 0 };
 	struct reel_elf_file *file;
 
-	expect_error(reel_elf_file_open_memory(text, sizeof(text), "text", &file),
-		     REEL_ERROR_NOT_A_CAPTURE, "text: not an ELF file");
-	expect_error(reel_elf_file_open("/", &file), REEL_ERROR_NOT_A_CAPTURE,
-		     "not a regular file");
-	expect_error(reel_elf_file_open("/nowhere/at/all", &file), REEL_ERROR_OS, "No such file");
+	assert_error_says(reel_elf_file_open_memory(text, sizeof(text), "text", &file),
+			  REEL_ERROR_NOT_A_CAPTURE, "text: not an ELF file");
+	assert_error_says(reel_elf_file_open("/", &file), REEL_ERROR_NOT_A_CAPTURE,
+			  "not a regular file");
+	assert_error_says(reel_elf_file_open("/nowhere/at/all", &file), REEL_ERROR_OS,
+			  "No such file");
 	elf_put_header(&builder, ET_CORE, 0);
 	elf_put(&builder, 64, 0, 1);
-	expect_error(reel_elf_file_open_memory(builder.bytes, builder.size, "core", &file),
-		     REEL_ERROR_UNSUPPORTED, "core dump");
+	assert_error_says(reel_elf_file_open_memory(builder.bytes, builder.size, "core", &file),
+			  REEL_ERROR_UNSUPPORTED, "core dump");
 }
 
 TEST(test_own_file)

@@ -155,7 +155,6 @@ TEST(test_broken_pipe)
 {
 	struct reel_block_queue *queue;
 	struct reel_writer *writer;
-	struct reel_error *error;
 	int fds[2];
 
 	signal(SIGPIPE, SIG_IGN);
@@ -167,11 +166,8 @@ TEST(test_broken_pipe)
 	while (!reel_block_queue_wait(queue, 1000))
 		;
 	for (int i = 0; i < 2; i++) {
-		error = reel_block_queue_check(queue);
-		assert_non_null(error);
-		assert_int_equal(reel_error_code(error), REEL_ERROR_OS);
-		assert_non_null(strstr(reel_error_message(error), "writing example: Broken pipe"));
-		reel_error_destroy(error);
+		assert_error_says(reel_block_queue_check(queue), REEL_ERROR_OS,
+				  "writing example: Broken pipe");
 	}
 	while (reel_block_queue_waiting(queue))
 		usleep(1000);

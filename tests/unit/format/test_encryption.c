@@ -499,11 +499,7 @@ TEST(test_damaged_keys)
 
 static void assert_refused(struct reel_error *error, const char *says)
 {
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_INVALID);
-	if (!strstr(reel_error_message(error), says))
-		fail_msg("no \"%s\" in: %s", says, reel_error_message(error));
-	reel_error_destroy(error);
+	assert_error_says(error, REEL_ERROR_INVALID, says);
 }
 
 static void write_text(const char *path, const char *text)

@@ -378,19 +378,11 @@ static void blocks_of(int fd, struct reel_reader **reader_ret, const struct reel
 	*blocks_ret = reel_reader_blocks(*reader_ret, n_ret);
 }
 
-static void assert_code(struct reel_error *error, enum reel_error_code code)
-{
-	assert_non_null(error);
-	if (reel_error_code(error) != code)
-		fail_msg("%s", reel_error_message(error));
-	reel_error_destroy(error);
-}
-
 static void assert_open_code(const char *path, enum reel_error_code code)
 {
 	struct reel_reader *reader;
 
-	assert_code(reel_reader_open(path, NULL, &reader), code);
+	assert_error(reel_reader_open(path, NULL, &reader), code);
 }
 
 TEST(test_open_errors)
@@ -443,8 +435,8 @@ TEST(test_file_shrinks)
 	assert_int_equal(ftruncate(fd, (off_t)blocks[1].offset + 100), 0);
 	must(reel_block_reader_create(reader, &block_reader));
 	must(reel_block_reader_load(block_reader, &blocks[0]));
-	assert_code(reel_block_reader_load(block_reader, &blocks[1]), REEL_ERROR_TRUNCATED);
-	assert_code(reel_block_reader_load(block_reader, &blocks[3]), REEL_ERROR_TRUNCATED);
+	assert_error(reel_block_reader_load(block_reader, &blocks[1]), REEL_ERROR_TRUNCATED);
+	assert_error(reel_block_reader_load(block_reader, &blocks[3]), REEL_ERROR_TRUNCATED);
 	reel_block_reader_destroy(block_reader);
 	reel_reader_close(reader);
 	close(fd);

@@ -288,9 +288,7 @@ static void check_no_memory(enum reel_encoding encoding)
 		assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
 		error = reel_sample_encode(encoder, &sample.sample, &records, &expanded);
 		setrlimit(RLIMIT_AS, &before);
-		assert_non_null(error);
-		assert_int_equal(reel_error_code(error), REEL_ERROR_NO_MEMORY);
-		reel_error_destroy(error);
+		assert_error(error, REEL_ERROR_NO_MEMORY);
 		assert_true(!records && !expanded);
 	}
 	finish(encoder, &bytes);

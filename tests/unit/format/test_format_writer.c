@@ -29,14 +29,6 @@ static struct reel_writer *writer_to(int fd, const struct reel_writer_options *o
 	return writer;
 }
 
-static void assert_code(struct reel_error *error, enum reel_error_code code)
-{
-	assert_non_null(error);
-	if (reel_error_code(error) != code)
-		fail_msg("%s", reel_error_message(error));
-	reel_error_destroy(error);
-}
-
 TEST(test_writer_refuses)
 {
 	_cleanup_fd_ int fd = memory_file("", 0);
@@ -45,22 +37,22 @@ TEST(test_writer_refuses)
 	struct reel_record record = { .id = REEL_RECORD_COLUMNS };
 	struct example_sample sample;
 
-	assert_code(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
+	assert_error(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
 	record.id = REEL_RECORD_SAMPLE_LAYOUT;
-	assert_code(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
+	assert_error(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
 	record = example_thread_record(0);
-	assert_code(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
+	assert_error(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
 	memset(text, 'x', REEL_TEXT_MAX + 1);
 	record = example_thread_record(1);
 	record.thread.comm = (struct reel_bytes){ (uint8_t *)text, REEL_TEXT_MAX + 1 };
-	assert_code(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
+	assert_error(reel_writer_record(writer, &record), REEL_ERROR_INVALID);
 	example_sample(&sample, 0);
 	sample.sample.id = 7;
 	must(reel_writer_sample(writer, &sample.sample));
-	assert_code(reel_writer_sample(writer, &sample.sample), REEL_ERROR_INVALID);
+	assert_error(reel_writer_sample(writer, &sample.sample), REEL_ERROR_INVALID);
 	assert_int_equal(reel_writer_counts(writer).samples, 1);
 	must(reel_writer_finish(writer));
-	assert_code(reel_writer_flush(writer), REEL_ERROR_INVALID);
+	assert_error(reel_writer_flush(writer), REEL_ERROR_INVALID);
 	reel_writer_destroy(writer);
 }
 
@@ -68,15 +60,11 @@ TEST(test_writer_errors)
 {
 	_cleanup_fd_ int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	struct reel_writer *writer;
-	struct reel_error *error;
 
 	if (fd < 0)
 		skip();
-	error = reel_writer_create(fd, "full.reel", NULL, NULL, &writer);
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_OS);
-	assert_non_null(strstr(reel_error_message(error), "writing full.reel: No space left"));
-	reel_error_destroy(error);
+	assert_error_says(reel_writer_create(fd, "full.reel", NULL, NULL, &writer), REEL_ERROR_OS,
+			  "writing full.reel: No space left");
 }
 
 /* After a failed write nothing more is written, and each call returns the reason. */
@@ -92,10 +80,10 @@ TEST(test_writer_stays_failed)
 	close(fds[0]);
 	example_sample(&sample, 0);
 	must(reel_writer_sample(writer, &sample.sample));
-	assert_code(reel_writer_flush(writer), REEL_ERROR_OS);
-	assert_code(reel_writer_flush(writer), REEL_ERROR_OS);
-	assert_code(reel_writer_sample(writer, &sample.sample), REEL_ERROR_OS);
-	assert_code(reel_writer_finish(writer), REEL_ERROR_OS);
+	assert_error(reel_writer_flush(writer), REEL_ERROR_OS);
+	assert_error(reel_writer_flush(writer), REEL_ERROR_OS);
+	assert_error(reel_writer_sample(writer, &sample.sample), REEL_ERROR_OS);
+	assert_error(reel_writer_finish(writer), REEL_ERROR_OS);
 	reel_writer_destroy(writer);
 	close(fds[1]);
 }
@@ -280,7 +268,7 @@ TEST(test_largest_sample)
 	sample.sample.regions = regions;
 	sample.sample.n_regions = REEL_REGIONS_MAX;
 	sample.sample.id = 3;
-	assert_code(reel_writer_sample(writer, &sample.sample), REEL_ERROR_INVALID);
+	assert_error(reel_writer_sample(writer, &sample.sample), REEL_ERROR_INVALID);
 	example_sample(&sample, 4);
 	must(reel_writer_sample(writer, &sample.sample));
 	assert_int_equal(reel_writer_counts(writer).samples, 4);

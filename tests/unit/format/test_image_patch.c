@@ -59,9 +59,7 @@ TEST(patch_has_only_new_bytes)
 
 static void refused(struct reel_error *error)
 {
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_CORRUPT);
-	reel_error_destroy(error);
+	assert_error(error, REEL_ERROR_CORRUPT);
 }
 
 TEST(wrong_patches_are_refused)

@@ -8,12 +8,6 @@
 
 #define LIMIT (16u << 20)
 
-static void must(struct reel_error *error)
-{
-	if (error)
-		fail_msg("%s", reel_error_message(error));
-}
-
 /* From this program: 32 bytes at its entry, and a symbol there. */
 static struct reel_buffer make(uint64_t *entry_ret, uint8_t code_ret[32])
 {
@@ -27,7 +21,7 @@ static struct reel_buffer make(uint64_t *entry_ret, uint8_t code_ret[32])
 					     .n_switches = 1 };
 	struct reel_buffer image = { 0 };
 
-	must(reel_elf_file_open("/proc/self/exe", &input.file));
+	assert_success(reel_elf_file_open("/proc/self/exe", &input.file));
 	/* Addresses of Thumb code are odd (ELF for the Arm Architecture, 5.5.3). */
 	*entry_ret = reel_elf_file_entry(input.file) & ~(uint64_t)1;
 	symbol.begin = *entry_ret;
@@ -38,7 +32,7 @@ static struct reel_buffer make(uint64_t *entry_ret, uint8_t code_ret[32])
 	reel_address_ranges_add(&ranges, *entry_ret, *entry_ret + 8);
 	reel_address_ranges_tidy(&ranges);
 	assert_int_equal(ranges.n, 1);
-	must(reel_embedded_image_write(&input, LIMIT, &image));
+	assert_success(reel_embedded_image_write(&input, LIMIT, &image));
 	reel_elf_file_close(input.file);
 	reel_address_ranges_free(&ranges);
 	return image;
@@ -53,8 +47,8 @@ TEST(image_is_read_again)
 	uint64_t entry, address, own;
 	struct reel_buffer image = make(&entry, code);
 
-	must(reel_elf_file_open_embedded(image.bytes, image.size, "image", &file));
-	must(reel_elf_file_open("/proc/self/exe", &self));
+	assert_success(reel_elf_file_open_embedded(image.bytes, image.size, "image", &file));
+	assert_success(reel_elf_file_open("/proc/self/exe", &self));
 	assert_true(reel_elf_file_is_embedded(file));
 	assert_int_equal(reel_elf_file_entry(file), reel_elf_file_entry(self));
 	assert_int_equal(reel_elf_file_build_id(file).size, reel_elf_file_build_id(self).size);
@@ -67,7 +61,7 @@ TEST(image_is_read_again)
 	assert_true(reel_elf_file_read(file, entry + 31, 1, read));
 	assert_false(reel_elf_file_read(file, entry + 31, 2, read));
 	assert_false(reel_elf_file_read(file, entry - 1, 1, read));
-	must(reel_symbol_table_create(file, NULL, &table));
+	assert_success(reel_symbol_table_create(file, NULL, &table));
 	symbol = reel_symbol_table_find(table, entry + 7);
 	assert_non_null(symbol);
 	assert_string_equal(symbol->name, "entry");
@@ -131,14 +125,11 @@ static void bad_code(const uint64_t *words, size_t n)
 {
 	struct reel_embedded_code code;
 	uint8_t bytes[128];
-	struct reel_error *error;
 
 	for (size_t i = 0; i < n; i++)
 		reel_store64(bytes + 8 * i, words[i]);
-	error = reel_embedded_code_open((struct reel_bytes){ bytes, 8 * n }, false, &code);
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_CORRUPT);
-	reel_error_destroy(error);
+	assert_error(reel_embedded_code_open((struct reel_bytes){ bytes, 8 * n }, false, &code),
+		     REEL_ERROR_CORRUPT);
 }
 
 TEST(malformed_code_is_refused)
@@ -165,13 +156,9 @@ TEST(limits_are_kept)
 	struct reel_address_ranges none = { 0 };
 	struct reel_embedded_input input = { .code = &none };
 	struct reel_buffer image = { 0 };
-	struct reel_error *error;
 
-	must(reel_elf_file_open("/proc/self/exe", &input.file));
-	error = reel_embedded_image_write(&input, 100, &image);
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_UNSUPPORTED);
-	reel_error_destroy(error);
+	assert_success(reel_elf_file_open("/proc/self/exe", &input.file));
+	assert_error(reel_embedded_image_write(&input, 100, &image), REEL_ERROR_UNSUPPORTED);
 	reel_elf_file_close(input.file);
 	reel_buffer_free(&image);
 }

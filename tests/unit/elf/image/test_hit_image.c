@@ -7,12 +7,6 @@
 
 #define LIMIT (16u << 20)
 
-static void must(struct reel_error *error)
-{
-	if (error)
-		fail_msg("%s", reel_error_message(error));
-}
-
 __attribute__((noinline)) int hit_function(int value);
 __attribute__((noinline)) int other_function(int value);
 
@@ -51,7 +45,7 @@ static uint64_t address_of(struct reel_elf_file *file, const char *name)
 {
 	struct wanted wanted = { .name = name };
 
-	must(reel_symbol_table_visit(file, find, &wanted));
+	assert_success(reel_symbol_table_visit(file, find, &wanted));
 	assert_true(wanted.address);
 	return wanted.address;
 }
@@ -80,7 +74,7 @@ static struct reel_elf_file *open_self(void)
 {
 	struct reel_elf_file *file;
 
-	must(reel_elf_file_open("/proc/self/exe", &file));
+	assert_success(reel_elf_file_open("/proc/self/exe", &file));
 	if (arch_of(file))
 		return file;
 	reel_elf_file_close(file);
@@ -99,11 +93,12 @@ static struct made make(const struct reel_hit_image_options *options)
 	made.hit = address_of(made.file, "hit_function");
 	made.other = address_of(made.file, "other_function");
 	hit = offset_of(made.file, made.hit) | REEL_HIT_IS_PC;
-	must(reel_hit_image_make(made.file, &hit, 1, options, &made.bytes));
-	must(reel_elf_file_open_embedded(made.bytes.bytes, made.bytes.size, "image", &made.image));
-	must(reel_module_cfi_create(made.file, NULL, arch, &made.file_cfi));
-	must(reel_module_cfi_create(made.image, NULL, arch, &made.cfi));
-	must(reel_symbol_table_create(made.image, NULL, &made.symbols));
+	assert_success(reel_hit_image_make(made.file, &hit, 1, options, &made.bytes));
+	assert_success(reel_elf_file_open_embedded(made.bytes.bytes, made.bytes.size, "image",
+						   &made.image));
+	assert_success(reel_module_cfi_create(made.file, NULL, arch, &made.file_cfi));
+	assert_success(reel_module_cfi_create(made.image, NULL, arch, &made.cfi));
+	assert_success(reel_symbol_table_create(made.image, NULL, &made.symbols));
 	return made;
 }
 
@@ -187,13 +182,9 @@ TEST(too_much_is_refused)
 	const struct reel_hit_image_options options = { .limit = 4096, .everything = true };
 	struct reel_buffer image = { 0 };
 	struct reel_elf_file *file;
-	struct reel_error *error;
 
-	must(reel_elf_file_open("/proc/self/exe", &file));
-	error = reel_hit_image_make(file, NULL, 0, &options, &image);
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_UNSUPPORTED);
-	reel_error_destroy(error);
+	assert_success(reel_elf_file_open("/proc/self/exe", &file));
+	assert_error(reel_hit_image_make(file, NULL, 0, &options, &image), REEL_ERROR_UNSUPPORTED);
 	reel_buffer_free(&image);
 	reel_elf_file_close(file);
 }
@@ -207,7 +198,8 @@ TEST(no_code_is_no_harm)
 	struct reel_elf_file *file;
 
 	file = open_self();
-	must(reel_hit_image_make(file, hits, sizeof(hits) / sizeof(*hits), &options, &image));
+	assert_success(
+		reel_hit_image_make(file, hits, sizeof(hits) / sizeof(*hits), &options, &image));
 	reel_buffer_free(&image);
 	reel_elf_file_close(file);
 }

@@ -262,14 +262,10 @@ TEST(test_header)
 	reel_error_destroy(error);
 
 	file->bytes[0] = 'x';
-	error = parse(file, 1, &seen, &dump);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_CORRUPT);
-	reel_error_destroy(error);
+	assert_error(parse(file, 1, &seen, &dump), REEL_ERROR_CORRUPT);
 	file = begin(false);
 	file->bytes[8] = 39;
-	error = parse(file, 1, &seen, &dump);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_CORRUPT);
-	reel_error_destroy(error);
+	assert_error(parse(file, 1, &seen, &dump), REEL_ERROR_CORRUPT);
 }
 
 TEST(test_shifted_lines)

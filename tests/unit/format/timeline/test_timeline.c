@@ -566,11 +566,7 @@ TEST(modules_ascend)
 
 static void assert_refused(struct reel_timeline *timeline, struct reel_record record)
 {
-	struct reel_error *error = reel_timeline_add(timeline, &record);
-
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_INVALID);
-	reel_error_destroy(error);
+	assert_error(reel_timeline_add(timeline, &record), REEL_ERROR_INVALID);
 }
 
 TEST(values_out_of_range_are_refused)

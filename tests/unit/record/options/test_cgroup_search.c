@@ -135,10 +135,8 @@ TEST(several_are_listed)
 	assert_non_null(error);
 	assert_non_null(strstr(reel_error_message(error), "/odd?[31m/a.slice"));
 	reel_error_destroy(error);
-	error = reel_cgroup_search_below(mount, "cron.service", INSPECTOR, &found);
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_INVALID);
-	reel_error_destroy(error);
+	assert_error(reel_cgroup_search_below(mount, "cron.service", INSPECTOR, &found),
+		     REEL_ERROR_INVALID);
 }
 
 TEST(names_of_several_are_listed)

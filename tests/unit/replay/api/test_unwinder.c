@@ -100,13 +100,6 @@ TEST(test_same_as_traces)
 	reel_capture_close(capture);
 }
 
-static void expect_error(struct reel_error *error, enum reel_error_code code)
-{
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), code);
-	reel_error_destroy(error);
-}
-
 TEST(test_wrong_calls)
 {
 	struct reel_register sp = { 31, 0x1000 };
@@ -114,14 +107,14 @@ TEST(test_wrong_calls)
 	const struct reel_unwound *unwound;
 	struct reel_unwinder *unwinder;
 
-	expect_error(reel_unwinder_create("vax", &unwinder), REEL_ERROR_UNSUPPORTED);
+	assert_error(reel_unwinder_create("vax", &unwinder), REEL_ERROR_UNSUPPORTED);
 	must(reel_unwinder_create("aarch64", &unwinder));
-	expect_error(reel_unwinder_map(unwinder, 0, 1, 0, "testdata/no-such-file"), REEL_ERROR_OS);
-	expect_error(reel_unwinder_map(unwinder, 0, 1, 0, "testdata/README.md"),
+	assert_error(reel_unwinder_map(unwinder, 0, 1, 0, "testdata/no-such-file"), REEL_ERROR_OS);
+	assert_error(reel_unwinder_map(unwinder, 0, 1, 0, "testdata/README.md"),
 		     REEL_ERROR_NOT_A_CAPTURE);
-	expect_error(reel_unwinder_map(unwinder, 0, 0, 0, ORDERS "/usr/bin/orders"),
+	assert_error(reel_unwinder_map(unwinder, 0, 0, 0, ORDERS "/usr/bin/orders"),
 		     REEL_ERROR_INVALID);
-	expect_error(reel_unwind(unwinder, &stack, &unwound), REEL_ERROR_INVALID);
+	assert_error(reel_unwind(unwinder, &stack, &unwound), REEL_ERROR_INVALID);
 	reel_unwinder_destroy(unwinder);
 }
 
@@ -170,7 +163,7 @@ TEST(test_size)
 	struct reel_unwinder *unwinder;
 
 	must(reel_unwinder_create("aarch64", &unwinder));
-	expect_error(reel_unwind(unwinder, &stack, &unwound), REEL_ERROR_INVALID);
+	assert_error(reel_unwind(unwinder, &stack, &unwound), REEL_ERROR_INVALID);
 	stack.size = sizeof(stack);
 	must(reel_unwind(unwinder, &stack, &unwound));
 	/* Nothing is mapped: only the pc is known. */

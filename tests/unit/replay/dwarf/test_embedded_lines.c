@@ -5,12 +5,6 @@
 #include "replay/dwarf/embedded_lines.h"
 #include "tests/support/test.h"
 
-static void must(struct reel_error *error)
-{
-	if (error)
-		fail_msg("%s", reel_error_message(error));
-}
-
 /* main() calls `get`, with `mix` inlined into it twice, at 0x1000; 0x2000 has no function. */
 static const struct reel_debug_frame first[] = {
 	{ "mix", "/src/mix.h", 7, 3 },
@@ -30,14 +24,14 @@ static struct reel_buffer make(void)
 	struct reel_lines_writer *writer;
 	struct reel_buffer section = { 0 };
 
-	must(reel_lines_writer_create(&writer));
-	must(reel_lines_writer_add(writer, 0x1000, first, 3, 0xff0));
-	must(reel_lines_writer_add(writer, 0x1001, second, 3, 0xff0));
-	must(reel_lines_writer_add(writer, 0x1002, first, 3, 0xff0));
-	must(reel_lines_writer_add(writer, 0x1003, outer, 1, 0xff0));
-	must(reel_lines_writer_add(writer, 0x2000, nameless, 1, 0x2000));
-	must(reel_lines_writer_add(writer, UINT64_MAX, outer, 1, 0));
-	must(reel_lines_writer_finish(writer, &section));
+	assert_success(reel_lines_writer_create(&writer));
+	assert_success(reel_lines_writer_add(writer, 0x1000, first, 3, 0xff0));
+	assert_success(reel_lines_writer_add(writer, 0x1001, second, 3, 0xff0));
+	assert_success(reel_lines_writer_add(writer, 0x1002, first, 3, 0xff0));
+	assert_success(reel_lines_writer_add(writer, 0x1003, outer, 1, 0xff0));
+	assert_success(reel_lines_writer_add(writer, 0x2000, nameless, 1, 0x2000));
+	assert_success(reel_lines_writer_add(writer, UINT64_MAX, outer, 1, 0));
+	assert_success(reel_lines_writer_finish(writer, &section));
 	reel_lines_writer_destroy(writer);
 	return section;
 }
@@ -65,7 +59,8 @@ TEST(lines_are_read_again)
 	struct reel_buffer section = make();
 	struct reel_embedded_lines *lines;
 
-	must(reel_embedded_lines_open((struct reel_bytes){ section.bytes, section.size }, &lines));
+	assert_success(reel_embedded_lines_open((struct reel_bytes){ section.bytes, section.size },
+						&lines));
 	is(lines, 0x1000, first, 3, 0xff0);
 	is(lines, 0x1001, second, 3, 0xff0);
 	is(lines, 0x1002, first, 3, 0xff0);
@@ -94,7 +89,8 @@ TEST(lines_are_as_the_text_says)
 	static const struct reel_debug_frame f[] = { { "f", "", 0, 0 } };
 	struct reel_embedded_lines *lines;
 
-	must(reel_embedded_lines_open((struct reel_bytes){ bytes, sizeof(bytes) }, &lines));
+	assert_success(
+		reel_embedded_lines_open((struct reel_bytes){ bytes, sizeof(bytes) }, &lines));
 	is(lines, 17, g, 2, 16);
 	is(lines, 18, f, 1, 16);
 	reel_embedded_lines_close(lines);
@@ -104,15 +100,12 @@ static void is_refused(const uint8_t *bytes, size_t size)
 {
 	struct reel_embedded_lines *lines;
 	uint8_t *copy = malloc(size + 1); /* ending where its memory ends, or one byte earlier */
-	struct reel_error *error;
 
 	assert_non_null(copy);
 	if (size)
 		memcpy(copy, bytes, size);
-	error = reel_embedded_lines_open((struct reel_bytes){ copy, size }, &lines);
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_CORRUPT);
-	reel_error_destroy(error);
+	assert_error(reel_embedded_lines_open((struct reel_bytes){ copy, size }, &lines),
+		     REEL_ERROR_CORRUPT);
 	free(copy);
 }
 
@@ -164,7 +157,7 @@ TEST(calls_are_not_too_deep)
 		error = reel_embedded_lines_open((struct reel_bytes){ bytes.bytes, bytes.size },
 						 &lines);
 		if (n == 4096)
-			must(error);
+			assert_success(error);
 		else
 			assert_int_equal(reel_error_code(error), REEL_ERROR_CORRUPT);
 		if (!error)

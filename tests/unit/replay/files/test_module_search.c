@@ -471,7 +471,6 @@ TEST(test_fetched)
 TEST(test_identity)
 {
 	REEL_SIZED(reel_file_identity, identity);
-	struct reel_error *error;
 
 	write_elf("identity", (struct elf_options){ .build_id = ID_A,
 						    .debug = true,
@@ -485,9 +484,7 @@ TEST(test_identity)
 	assert_string_equal(identity.build_id, "");
 	assert_string_equal(identity.alternate, "");
 	write_file(in_root("identity"), "no ELF", 6);
-	error = reel_file_identify(in_root("identity"), &identity);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_NOT_A_CAPTURE);
-	reel_error_destroy(error);
+	assert_error(reel_file_identify(in_root("identity"), &identity), REEL_ERROR_NOT_A_CAPTURE);
 }
 
 /* ---- names in a capture or a file that do not lead to regular files ------------------------- */

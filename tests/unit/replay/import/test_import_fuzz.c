@@ -373,11 +373,7 @@ TEST(test_nothing_left)
 	snprintf(input, sizeof(input), "/proc/self/fd/%d", fd);
 	snprintf(output, sizeof(output), "%s/out.reel", directory);
 	for (int exists = 0; exists < 2; exists++) {
-		struct reel_error *error = reel_import_perf(input, output, NULL, NULL);
-
-		assert_non_null(error);
-		assert_int_equal(reel_error_code(error), REEL_ERROR_TRUNCATED);
-		reel_error_destroy(error);
+		assert_error(reel_import_perf(input, output, NULL, NULL), REEL_ERROR_TRUNCATED);
 		assert_int_equal(files_in(directory), exists);
 		close(open(output, O_CREAT | O_WRONLY, 0644));
 	}

@@ -119,13 +119,10 @@ TEST_WITH(a_change_without_an_image_is_ignored, open_images, close_images)
 TEST_WITH(a_wrong_change_is_damage, open_images, close_images)
 {
 	struct images *images = *fixture;
-	struct reel_error *error;
 
 	add(images, "one", 0, NULL, 0);
-	error = add_bytes(images, reel_bytes_of_string("no zstd frame"), 1, 1);
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_CORRUPT);
-	reel_error_destroy(error);
+	assert_error(add_bytes(images, reel_bytes_of_string("no zstd frame"), 1, 1),
+		     REEL_ERROR_CORRUPT);
 	expect(images, "one");
 }
 

@@ -332,16 +332,12 @@ TEST(test_stacks)
 {
 	const REEL_SIZED(reel_filter, filter, .stacks = true, .wakers = true);
 	struct reel_capture *capture = open_capture(1);
-	struct reel_error *error;
 	struct reel_traces *traces;
 	uint64_t expected = walk_stacks(1, true);
 
 	assert_true(expected && walk_stacks(3, true) == expected);
 	assert_int_equal(walk_stacks(1, false), 0);
-	error = reel_traces_create(capture, &filter, &traces);
-	assert_non_null(error);
-	assert_int_equal(reel_error_code(error), REEL_ERROR_INVALID);
-	reel_error_destroy(error);
+	assert_error(reel_traces_create(capture, &filter, &traces), REEL_ERROR_INVALID);
 	reel_capture_close(capture);
 }
 
