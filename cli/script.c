@@ -492,13 +492,6 @@ static bool export_begin(void *state, struct session *session, const char *path)
 	return true;
 }
 
-static bool export_end(void *state, struct session *session)
-{
-	(void)state;
-	(void)session;
-	return true;
-}
-
 static bool export_close(void *state, bool ok)
 {
 	script_free(state);
@@ -512,6 +505,5 @@ const struct export_format export_perf_script = {
 	.open = export_open,
 	.begin_capture = export_begin,
 	.add = print_trace,
-	.end_capture = export_end,
 	.close = export_close,
 };

@@ -123,13 +123,6 @@ static bool callgrind_add(void *state, const struct reel_trace *trace,
 	return true;
 }
 
-static bool end_capture(void *state, struct session *session)
-{
-	(void)state;
-	(void)session;
-	return true;
-}
-
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 static void sum_up(const struct stack_store *stacks, struct cost_column *column)
@@ -402,6 +395,5 @@ const struct export_format export_callgrind = {
 	.open = callgrind_open,
 	.begin_capture = begin_capture,
 	.add = callgrind_add,
-	.end_capture = end_capture,
 	.close = callgrind_close,
 };

@@ -154,13 +154,6 @@ static bool csv_add(void *state, const struct reel_trace *trace,
 	return !ferror(file);
 }
 
-static bool end_capture(void *state, struct session *session)
-{
-	(void)state;
-	(void)session;
-	return true;
-}
-
 static bool csv_close(void *state, bool ok)
 {
 	clear(state);
@@ -174,6 +167,5 @@ const struct export_format export_csv = {
 	.open = csv_open,
 	.begin_capture = begin_capture,
 	.add = csv_add,
-	.end_capture = end_capture,
 	.close = csv_close,
 };

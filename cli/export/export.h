@@ -37,6 +37,7 @@ struct export_format {
 	bool (*begin_capture)(void *state, struct session *session, const char *path);
 	bool (*add)(void *state, const struct reel_trace *trace,
 		    const struct reel_event_info *event);
+	/* NULL: nothing to do. */
 	bool (*end_capture)(void *state, struct session *session);
 	/* `ok`: no error so far. */
 	bool (*close)(void *state, bool ok);

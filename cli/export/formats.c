@@ -74,7 +74,7 @@ int export_capture(const struct export_format *format, void *state, const struct
 	*ok_ret = session_open(&session, options) &&
 		  format->begin_capture(state, &session, options->file) &&
 		  session_visit(&session, visit, &visitor) && visitor.ok &&
-		  format->end_capture(state, &session);
+		  (!format->end_capture || format->end_capture(state, &session));
 	if (*ok_ret) {
 		session_warn(&session);
 		status = session_status(&session);

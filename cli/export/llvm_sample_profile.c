@@ -262,8 +262,7 @@ static struct call *list_calls(struct llvm_profile *llvm, size_t *n_ret)
 	return calls;
 }
 
-/* ---- from instructions to the profile ---------------------------------------------------------
- */
+/* ---- from instructions to the profile ---------------------------------------------------- */
 
 /* The remaining places and calls of the capture, sorted by function and address. */
 struct walk {
@@ -406,8 +405,7 @@ static bool end_capture(void *state, struct session *session)
 	return ok;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
+/* ---- the end ----------------------------------------------------------------------------- */
 
 static void say_left_out(uint64_t samples, uint64_t all, const char *why)
 {

@@ -155,13 +155,6 @@ static bool ndjson_add(void *state, const struct reel_trace *trace,
 	return !ferror(file);
 }
 
-static bool end_capture(void *state, struct session *session)
-{
-	(void)state;
-	(void)session;
-	return true;
-}
-
 static bool ndjson_close(void *state, bool ok)
 {
 	clear(state);
@@ -175,6 +168,5 @@ const struct export_format export_ndjson = {
 	.open = ndjson_open,
 	.begin_capture = begin_capture,
 	.add = ndjson_add,
-	.end_capture = end_capture,
 	.close = ndjson_close,
 };

@@ -57,13 +57,6 @@ static bool speedscope_add(void *state, const struct reel_trace *trace,
 	       tracks_add(&speedscope->tracks, trace, event, stack);
 }
 
-static bool end_capture(void *state, struct session *session)
-{
-	(void)state;
-	(void)session;
-	return true;
-}
-
 /* ---- output -------------------------------------------------------------------------------- */
 
 static void print_stack(void *context, const struct track_sample *sample)
@@ -193,6 +186,5 @@ const struct export_format export_speedscope = {
 	.open = speedscope_open,
 	.begin_capture = begin_capture,
 	.add = speedscope_add,
-	.end_capture = end_capture,
 	.close = speedscope_close,
 };

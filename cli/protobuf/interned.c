@@ -175,8 +175,7 @@ static uint64_t intern_mapping(struct interned *interned, uint32_t number)
 	return id;
 }
 
-/* ---- frames and stacks ------------------------------------------------------------------------
- */
+/* ---- frames and stacks ------------------------------------------------------------------- */
 
 static uint64_t intern_frame(struct interned *interned, uint32_t location_number, uint32_t place)
 {

@@ -91,15 +91,7 @@ static bool otlp_add(void *state, const struct reel_trace *trace,
 	return true;
 }
 
-static bool end_capture(void *state, struct session *session)
-{
-	(void)state;
-	(void)session;
-	return true;
-}
-
-/* ---- attributes -------------------------------------------------------------------------------
- */
+/* ---- attributes -------------------------------------------------------------------------- */
 
 static void add_attribute(struct otlp *otlp, struct attribute_list *list, const char *key,
 			  uint32_t text, uint64_t number)
@@ -204,8 +196,7 @@ static struct attribute_list attributes_of_sample(struct otlp *otlp,
 	return list;
 }
 
-/* ---- profiles -----------------------------------------------------------------------------------
- */
+/* ---- profiles ---------------------------------------------------------------------------- */
 
 /* A profile's values: an event's samples, or their weights. */
 struct measure {
@@ -324,8 +315,7 @@ static bool write_profiles(struct otlp *otlp)
 	return ok;
 }
 
-/* ---- the dictionary -----------------------------------------------------------------------------
- */
+/* ---- the dictionary ---------------------------------------------------------------------- */
 
 /* Written in parts, which readers join. The first entry of each table is empty and means none. */
 static bool write_dictionary(struct otlp *otlp, Dictionary *dictionary)
@@ -577,6 +567,5 @@ const struct export_format export_otlp = {
 	.open = otlp_open,
 	.begin_capture = begin_capture,
 	.add = otlp_add,
-	.end_capture = end_capture,
 	.close = otlp_close,
 };

@@ -73,8 +73,7 @@ static bool write_packet(struct perfetto *perfetto, Packet *packet, uint32_t seq
 	return message_write(&perfetto->writer, &trace.base);
 }
 
-/* ---- clocks -----------------------------------------------------------------------------------
- */
+/* ---- clocks ------------------------------------------------------------------------------ */
 
 /* If the capture states when it began, use wall-clock times, so that several captures line up. */
 static bool write_clocks(struct perfetto *perfetto, const struct reel_capture_info *info)
@@ -120,8 +119,7 @@ static bool begin_capture(void *state, struct session *session, const char *path
 	return false;
 }
 
-/* ---- threads ----------------------------------------------------------------------------------
- */
+/* ---- threads ----------------------------------------------------------------------------- */
 
 static bool write_thread(struct perfetto *perfetto, const struct reel_trace *trace, bool is_process)
 {
@@ -168,8 +166,7 @@ static bool note_thread(struct perfetto *perfetto, const struct reel_trace *trac
 	return write_thread(perfetto, trace, is_process || trace->pid == trace->tid);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------
- */
+/* ---- samples ----------------------------------------------------------------------------- */
 
 /* The first packet of a sequence: describes its event. */
 static bool begin_sequence(struct perfetto *perfetto, const struct reel_event_info *event)
@@ -307,13 +304,6 @@ static bool perfetto_add(void *state, const struct reel_trace *trace,
 	return write_sample(perfetto, trace);
 }
 
-static bool end_capture(void *state, struct session *session)
-{
-	(void)state;
-	(void)session;
-	return true;
-}
-
 static bool perfetto_close(void *state, bool ok)
 {
 	struct perfetto *perfetto = state;
@@ -336,6 +326,5 @@ const struct export_format export_perfetto = {
 	.open = perfetto_open,
 	.begin_capture = begin_capture,
 	.add = perfetto_add,
-	.end_capture = end_capture,
 	.close = perfetto_close,
 };

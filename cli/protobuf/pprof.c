@@ -67,13 +67,6 @@ static bool pprof_add(void *state, const struct reel_trace *trace,
 	return true;
 }
 
-static bool end_capture(void *state, struct session *session)
-{
-	(void)state;
-	(void)session;
-	return true;
-}
-
 /* ---- data that samples refer to ------------------------------------------------------ */
 
 static bool write_profile(struct pprof *pprof, const Profile *profile)
@@ -238,8 +231,7 @@ static bool write_locations(struct pprof *pprof)
 	return ok;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------
- */
+/* ---- samples ----------------------------------------------------------------------------- */
 
 /* Texts of labels' keys and values. */
 struct label_texts {
@@ -473,6 +465,5 @@ const struct export_format export_pprof = {
 	.open = pprof_open,
 	.begin_capture = begin_capture,
 	.add = pprof_add,
-	.end_capture = end_capture,
 	.close = pprof_close,
 };

@@ -40,8 +40,7 @@ void profile_tables_begin_capture(struct profile_tables *tables, struct session 
 	pointer_map_free(&tables->known_texts);
 }
 
-/* ---- texts and functions ----------------------------------------------------------------------
- */
+/* ---- texts and functions ----------------------------------------------------------------- */
 
 uint32_t profile_text(struct profile_tables *tables, const char *text)
 {
@@ -86,8 +85,7 @@ static uint32_t function_of(struct profile_tables *tables, const struct reel_fra
 	return numbers_put(&tables->functions, &function, sizeof(function));
 }
 
-/* ---- mappings -----------------------------------------------------------------------------------
- */
+/* ---- mappings ---------------------------------------------------------------------------- */
 
 /* As it is mapped: whole pages. */
 static void take_segment(struct profile_mapping *mapping, const struct reel_segment *segment,
@@ -175,8 +173,7 @@ struct profile_mapping profile_mapping_of(const struct profile_tables *tables, u
 	return mapping;
 }
 
-/* ---- locations ----------------------------------------------------------------------------------
- */
+/* ---- locations --------------------------------------------------------------------------- */
 
 static struct profile_location *scratch_of(struct profile_tables *tables, size_t n)
 {
@@ -240,8 +237,7 @@ const struct profile_location *profile_location_of(const struct profile_tables *
 	return numbers_get(&tables->locations, number);
 }
 
-/* ---- stacks -------------------------------------------------------------------------------------
- */
+/* ---- stacks ------------------------------------------------------------------------------ */
 
 static uint32_t mark_of_trace(struct profile_tables *tables, const struct reel_trace *trace)
 {

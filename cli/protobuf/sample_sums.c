@@ -33,8 +33,7 @@ void sample_sums_begin_capture(struct sample_sums *sums, struct session *session
 	profile_tables_begin_capture(&sums->tables, session);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------
- */
+/* ---- samples ----------------------------------------------------------------------------- */
 
 static void add_to(struct sample_sum **items, size_t *capacity, uint32_t number,
 		   const struct reel_trace *trace)
