@@ -14,7 +14,7 @@
 #include "base/output_file.h"
 #include "base/quantity.h"
 #include "cli/commands.h"
-#include "cli/export/export.h"
+#include "cli/export/formats.h"
 #include "cli/session/inputs.h"
 #include "cli/print/text.h"
 #include "cli/push/push.h"

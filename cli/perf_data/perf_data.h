@@ -6,7 +6,7 @@
 #ifndef CLI_PERF_DATA_PERF_DATA_H
 #define CLI_PERF_DATA_PERF_DATA_H
 
-#include "cli/export/export.h"
+#include "cli/export/formats.h"
 #include "cli/print/text.h"
 #include "cli/profile/pointer_map.h"
 #include "format/perf/perf_abi.h"

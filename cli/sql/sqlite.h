@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The format `sqlite' beyond cli/export/export.h: queries. */
+/* The format `sqlite' beyond cli/export/formats.h: queries. */
 #ifndef CLI_SQL_SQLITE_H
 #define CLI_SQL_SQLITE_H
 
