@@ -235,46 +235,14 @@ void firefox_find_symbols(struct firefox *firefox)
 
 /* ---- output -------------------------------------------------------------------------------- */
 
-static void print_number(const struct firefox *firefox, uint32_t number, const char *none)
-{
-	if (number == FIREFOX_NONE)
-		fputs_unlocked(none, firefox->file);
-	else
-		fprintf(firefox->file, "%" PRIu32, number);
-}
-
 static void print_text(const struct firefox *firefox, const char *text)
 {
 	json_escaped_text(text, firefox->file);
 }
 
-static void print_false(const struct firefox *firefox, size_t i)
-{
-	(void)i;
-	fputs_unlocked("false", firefox->file);
-}
-
-static void print_null(const struct firefox *firefox, size_t i)
-{
-	(void)i;
-	fputs_unlocked("null", firefox->file);
-}
-
-static void print_zero(const struct firefox *firefox, size_t i)
-{
-	(void)i;
-	fputc_unlocked('0', firefox->file);
-}
-
-static void print_one(const struct firefox *firefox, size_t i)
-{
-	(void)i;
-	fputc_unlocked('1', firefox->file);
-}
-
 static void print_index(const struct firefox *firefox, size_t i)
 {
-	print_number(firefox, (uint32_t)i, "");
+	fprintf(firefox->file, "%zu", i);
 }
 
 static void print_string(const struct firefox *firefox, size_t i)
@@ -282,47 +250,11 @@ static void print_string(const struct firefox *firefox, size_t i)
 	print_text(firefox, firefox->strings[i]);
 }
 
-static void print_source(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->sources[i], "");
-}
-
-static void print_lib_name(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->libs[i].name, "");
-}
-
-static void print_symbol_lib(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->symbols[i].lib, "");
-}
-
 static void print_symbol_address(const struct firefox *firefox, size_t i)
 {
 	const struct firefox_symbol *symbol = &firefox->symbols[i];
 
 	fprintf(firefox->file, "%" PRIu64, symbol->begin - firefox->libs[symbol->lib].begin);
-}
-
-static void print_symbol_name(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->symbols[i].name, "");
-}
-
-static void print_function_name(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->functions[i].name, "");
-}
-
-/* Each lib has a resource. */
-static void print_function_resource(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->functions[i].lib, "-1");
-}
-
-static void print_function_source(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->functions[i].source, "null");
 }
 
 /* Frames and nodes count from 1. */
@@ -334,55 +266,31 @@ static void print_frame_address(const struct firefox *firefox, size_t i)
 		fputs_unlocked("-1", firefox->file);
 }
 
-static void print_frame_depth(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->stacks.frames[i + 1].inline_depth, "");
-}
-
-static void print_frame_category(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->frames[i + 1].category, "");
-}
-
-static void print_frame_function(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->frames[i + 1].function, "");
-}
-
-static void print_frame_symbol(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->frames[i + 1].symbol, "null");
-}
-
-static void print_frame_line(const struct firefox *firefox, size_t i)
-{
-	uint32_t line = firefox->stacks.frames[i + 1].line;
-
-	print_number(firefox, line ? line : FIREFOX_NONE, "null");
-}
-
-static void print_frame_column(const struct firefox *firefox, size_t i)
-{
-	uint32_t column = firefox->stacks.frames[i + 1].column;
-
-	print_number(firefox, column ? column : FIREFOX_NONE, "null");
-}
-
-static void print_node_frame(const struct firefox *firefox, size_t i)
-{
-	print_number(firefox, firefox->stacks.nodes[i + 1].frame - 1, "");
-}
-
-static void print_node_parent(const struct firefox *firefox, size_t i)
-{
-	/* A root's 0 becomes FIREFOX_NONE. */
-	print_number(firefox, firefox->stacks.nodes[i + 1].parent - 1, "null");
-}
-
+/* A column has a print function; or a number of each row's struct; or the same text in all rows. */
 struct column {
 	const char *name;
 	void (*print)(const struct firefox *firefox, size_t i);
+	const void *rows;
+	size_t size, offset; /* of a row, and of the uint32_t in it */
+	uint32_t first;	     /* what numbers count from */
+	const char *text;    /* with numbers: in place of `none` */
+	uint32_t none;
 };
+
+#define NUMBERS(array, field)                                                                      \
+	.rows = (array), .size = sizeof(*(array)), .offset = offsetof(__typeof__(*(array)), field)
+
+static void print_number(const struct column *column, size_t i, FILE *file)
+{
+	uint32_t number;
+
+	memcpy(&number, (const char *)column->rows + i * column->size + column->offset,
+	       sizeof(number));
+	if (column->text && number == column->none)
+		fputs_unlocked(column->text, file);
+	else
+		fprintf(file, "%" PRIu32, number - column->first);
+}
 
 static void print_array(const struct firefox *firefox, const struct column *column, size_t n)
 {
@@ -392,7 +300,12 @@ static void print_array(const struct firefox *firefox, const struct column *colu
 	for (size_t i = 0; i < n; i++) {
 		if (i)
 			fputc_unlocked(',', file);
-		column->print(firefox, i);
+		if (column->print)
+			column->print(firefox, i);
+		else if (column->rows)
+			print_number(column, i, file);
+		else
+			fputs_unlocked(column->text, file);
 	}
 	fputc(']', file);
 }
@@ -408,40 +321,57 @@ static void print_table(const struct firefox *firefox, const char *name,
 	fputc('}', firefox->file);
 }
 
-static const struct column source_columns[] = { { "uuid", print_null },
-						{ "filename", print_source },
-						{ 0 } };
-static const struct column resource_columns[] = { { "lib", print_index },
-						  { "name", print_lib_name },
-						  { "host", print_null },
-						  { "type", print_one },
-						  { 0 } };
-static const struct column symbol_columns[] = { { "libIndex", print_symbol_lib },
-						{ "address", print_symbol_address },
-						{ "name", print_symbol_name },
-						{ "functionSize", print_null },
-						{ 0 } };
-static const struct column function_columns[] = {
-	{ "name", print_function_name },     { "isJS", print_false },
-	{ "relevantForJS", print_false },    { "resource", print_function_resource },
-	{ "source", print_function_source }, { "lineNumber", print_null },
-	{ "columnNumber", print_null },	     { 0 }
-};
-static const struct column frame_columns[] = {
-	{ "address", print_frame_address },   { "inlineDepth", print_frame_depth },
-	{ "category", print_frame_category }, { "subcategory", print_zero },
-	{ "func", print_frame_function },     { "nativeSymbol", print_frame_symbol },
-	{ "innerWindowID", print_zero },      { "line", print_frame_line },
-	{ "column", print_frame_column },     { 0 }
-};
-static const struct column node_columns[] = { { "frame", print_node_frame },
-					      { "prefix", print_node_parent },
-					      { 0 } };
-
 void firefox_print_shared(const struct firefox *firefox)
 {
-	static const struct column strings = { "stringArray", print_string };
 	const struct stack_store *stacks = &firefox->stacks;
+	const struct firefox_function *functions = firefox->functions;
+	const struct firefox_symbol *symbols = firefox->symbols;
+	/* [0] of these is none. */
+	const struct firefox_frame *frames = firefox->frames + 1;
+	const struct stored_frame *stored = stacks->frames + 1;
+	const struct stored_node *nodes = stacks->nodes + 1;
+	const struct column strings = { "stringArray", .print = print_string };
+	const struct column source_columns[] = { { "uuid", .text = "null" },
+						 { "filename", .rows = firefox->sources,
+						   .size = sizeof(*firefox->sources) },
+						 { 0 } };
+	/* Each lib has a resource. */
+	const struct column resource_columns[] = { { "lib", .print = print_index },
+						   { "name", NUMBERS(firefox->libs, name) },
+						   { "host", .text = "null" },
+						   { "type", .text = "1" },
+						   { 0 } };
+	const struct column symbol_columns[] = { { "libIndex", NUMBERS(symbols, lib) },
+						 { "address", .print = print_symbol_address },
+						 { "name", NUMBERS(symbols, name) },
+						 { "functionSize", .text = "null" },
+						 { 0 } };
+	const struct column function_columns[] = {
+		{ "name", NUMBERS(functions, name) },
+		{ "isJS", .text = "false" },
+		{ "relevantForJS", .text = "false" },
+		{ "resource", NUMBERS(functions, lib), .text = "-1", .none = FIREFOX_NONE },
+		{ "source", NUMBERS(functions, source), .text = "null", .none = FIREFOX_NONE },
+		{ "lineNumber", .text = "null" },
+		{ "columnNumber", .text = "null" },
+		{ 0 }
+	};
+	const struct column frame_columns[] = {
+		{ "address", .print = print_frame_address },
+		{ "inlineDepth", NUMBERS(stored, inline_depth) },
+		{ "category", NUMBERS(frames, category) },
+		{ "subcategory", .text = "0" },
+		{ "func", NUMBERS(frames, function) },
+		{ "nativeSymbol", NUMBERS(frames, symbol), .text = "null", .none = FIREFOX_NONE },
+		{ "innerWindowID", .text = "0" },
+		{ "line", NUMBERS(stored, line), .text = "null" },
+		{ "column", NUMBERS(stored, column), .text = "null" },
+		{ 0 }
+	};
+	const struct column node_columns[] = { { "frame", NUMBERS(nodes, frame), .first = 1 },
+					       { "prefix", NUMBERS(nodes, parent), .first = 1,
+						 .text = "null" },
+					       { 0 } };
 
 	fputs("\"shared\":{", firefox->file);
 	print_array(firefox, &strings, firefox->string_numbers.count);
