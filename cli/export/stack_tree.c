@@ -6,7 +6,6 @@
 #include "cli/print/text.h"
 #include "cli/session/session.h"
 
-#define FIRST_SLOTS 1024
 /* Ids from here on are not nodes but parents of roots: the way the trace ended. */
 #define ENDS (UINT32_MAX - 2 * REEL_STOP_COUNT)
 
@@ -18,9 +17,7 @@ void stack_tree_init(struct stack_tree *tree, struct stack_visitor visitor)
 
 void stack_tree_begin_capture(struct stack_tree *tree)
 {
-	free(tree->slots);
-	tree->n_slots = FIRST_SLOTS;
-	tree->slots = memory_get(tree->n_slots * sizeof(*tree->slots));
+	reel_hash_index_free(&tree->nodes);
 	tree->first_node = tree->n_nodes + 1;
 	tree->path_length = 0;
 	pointer_map_free(&tree->frames);
@@ -29,7 +26,7 @@ void stack_tree_begin_capture(struct stack_tree *tree)
 void stack_tree_free(struct stack_tree *tree)
 {
 	free(tree->keys);
-	free(tree->slots);
+	reel_hash_index_free(&tree->nodes);
 	free(tree->functions);
 	free(tree->seen);
 	free(tree->path);
@@ -71,31 +68,19 @@ static uint32_t frame_number(struct stack_tree *tree, const struct reel_frame *f
 
 /* ---- nodes --------------------------------------------------------------------------------- */
 
-static uint32_t *slot_of(const struct stack_tree *tree, uint32_t parent, uint32_t frame)
+static uint64_t hash_of(struct stack_key key)
 {
-	uint64_t mixed = ((uint64_t)parent << 32 | frame) * 0x9e3779b97f4a7c15;
-	size_t i = (size_t)(mixed >> 32) & (tree->n_slots - 1);
-
-	while (tree->slots[i]) {
-		const struct stack_key *key = &tree->keys[tree->slots[i] - tree->first_node];
-
-		if (key->parent == parent && key->frame == frame)
-			break;
-		i = (i + 1) & (tree->n_slots - 1);
-	}
-	return &tree->slots[i];
+	return (uint64_t)key.parent << 32 | key.frame;
 }
 
-static void grow(struct stack_tree *tree)
+/* 0: none. */
+static uint32_t find_node(const struct stack_tree *tree, struct stack_key key)
 {
-	free(tree->slots);
-	tree->n_slots *= 2;
-	tree->slots = memory_get(tree->n_slots * sizeof(*tree->slots));
-	for (uint32_t id = tree->first_node; id <= tree->n_nodes; id++) {
-		const struct stack_key *key = &tree->keys[id - tree->first_node];
+	uint32_t found = REEL_HASH_FIND(&tree->nodes, hash_of(key), i,
+					tree->keys[i].parent == key.parent &&
+						tree->keys[i].frame == key.frame);
 
-		*slot_of(tree, key->parent, key->frame) = id;
-	}
+	return found == REEL_HASH_NONE ? 0 : tree->first_node + found;
 }
 
 /* 0 after an error. */
@@ -111,10 +96,8 @@ static uint32_t node_add(struct stack_tree *tree, const struct stack_node *wante
 	tree->keys =
 		memory_reserve_zeroed(tree->keys, &tree->keys_capacity, index, sizeof(*tree->keys));
 	tree->keys[index] = (struct stack_key){ parent_key, node.frame };
-	if ((index + 1) * 3 > tree->n_slots * 2)
-		grow(tree);
-	else
-		*slot_of(tree, parent_key, node.frame) = node.id;
+	if (!reel_hash_index_add(&tree->nodes, hash_of(tree->keys[index]), (uint32_t)index))
+		memory_check(NULL);
 	return tree->visitor.node(tree->visitor.context, &node, trace) ? node.id : 0;
 }
 
@@ -167,7 +150,7 @@ static bool path_extend(struct stack_tree *tree, const struct reel_trace *trace,
 
 	if (!number)
 		return false;
-	id = *slot_of(tree, parent_key, number);
+	id = find_node(tree, (struct stack_key){ parent_key, number });
 	if (!id && !*is_new) {
 		*is_new = true;
 		mark_path(tree, depth);
@@ -208,7 +191,7 @@ bool stack_tree_add(struct stack_tree *tree, const struct reel_trace *trace, uin
 		*node_ret = tree->path[trace->n_frames - 1].node;
 		return true;
 	}
-	*node_ret = *slot_of(tree, end, 0);
+	*node_ret = find_node(tree, (struct stack_key){ end, 0 });
 	if (!*node_ret)
 		*node_ret = node_add(tree, &(struct stack_node){ 0 }, trace, end);
 	return *node_ret;

@@ -2,11 +2,12 @@
 /*
  * Stacks as numbers: a node is a frame, the way it was found, and its path from the root; the way
  * the trace ended is a part of its root. The visitor receives new frames and nodes at once, so that
- * a node takes some twenty bytes here.
+ * a node takes some thirty bytes here.
  */
 #ifndef CLI_EXPORT_STACK_TREE_H
 #define CLI_EXPORT_STACK_TREE_H
 
+#include "base/hash_index.h"
 #include "cli/profile/pointer_map.h"
 #include "include/stackreel.h"
 
@@ -36,9 +37,7 @@ struct stack_tree {
 		uint32_t parent, frame;
 	} * keys;
 	size_t keys_capacity;
-	/* A hash table of nodes by their keys; 0: an empty slot. */
-	uint32_t *slots;
-	size_t n_slots;
+	struct reel_hash_index nodes; /* by their keys, from first_node on */
 	/* Addresses within frames, one for each way to find the frame, to their numbers. */
 	struct pointer_map frames;
 	uint32_t *functions; /* by the frame's number */

@@ -18,8 +18,7 @@ struct batch {
 
 bool tracks_open(struct tracks *tracks)
 {
-	*tracks = (struct tracks){ .fd = -1, .n_slots = 256, .first_time = UINT64_MAX };
-	tracks->slots = memory_get(tracks->n_slots * sizeof(*tracks->slots));
+	*tracks = (struct tracks){ .fd = -1, .first_time = UINT64_MAX };
 	return no_error(reel_temporary_file(&tracks->fd));
 }
 
@@ -35,7 +34,7 @@ void tracks_close(struct tracks *tracks)
 		free(track);
 	}
 	free(tracks->items);
-	free(tracks->slots);
+	reel_hash_index_free(&tracks->by_key);
 	if (tracks->fd >= 0)
 		close(tracks->fd);
 }
@@ -55,26 +54,12 @@ static bool is_same(const struct track_key *a, const struct track_key *b)
 	       a->pid == b->pid && a->tid == b->tid && a->event == b->event;
 }
 
-static size_t *slot_of(const struct tracks *tracks, const struct track_key *key)
+static uint64_t hash_of(const struct track_key *key)
 {
-	uint64_t mixed = key->thread * 0x9e3779b97f4a7c15 ^
-			 ((uint64_t)key->pid << 32 | key->tid) * 0xc2b2ae3d27d4eb4f ^
-			 ((uint64_t)key->capture << 48 ^ (uint64_t)key->host << 32 ^ key->event) *
-				 0x165667b19e3779f9;
-	size_t i = (size_t)(mixed >> 32) & (tracks->n_slots - 1);
-
-	while (tracks->slots[i] && !is_same(&tracks->items[tracks->slots[i] - 1]->key, key))
-		i = (i + 1) & (tracks->n_slots - 1);
-	return &tracks->slots[i];
-}
-
-static void grow(struct tracks *tracks)
-{
-	free(tracks->slots);
-	tracks->n_slots *= 2;
-	tracks->slots = memory_get(tracks->n_slots * sizeof(*tracks->slots));
-	for (size_t i = 0; i < tracks->count; i++)
-		*slot_of(tracks, &tracks->items[i]->key) = i + 1;
+	return key->thread * 0x9e3779b97f4a7c15 ^
+	       ((uint64_t)key->pid << 32 | key->tid) * 0xc2b2ae3d27d4eb4f ^
+	       ((uint64_t)key->capture << 48 ^ (uint64_t)key->host << 32 ^ key->event) *
+		       0x165667b19e3779f9;
 }
 
 static struct track *track_make(struct tracks *tracks, const struct track_key *key,
@@ -96,17 +81,18 @@ static struct track *track_of(struct tracks *tracks, const struct reel_trace *tr
 {
 	struct track_key key = { trace->thread, tracks->n_captures, trace->host_id,
 				 trace->pid,	trace->tid,	    trace->event };
-	size_t *slot = slot_of(tracks, &key);
+	uint64_t hash = hash_of(&key);
+	uint32_t known =
+		REEL_HASH_FIND(&tracks->by_key, hash, i, is_same(&tracks->items[i]->key, &key));
 
-	if (*slot)
-		return tracks->items[*slot - 1];
+	if (known != REEL_HASH_NONE)
+		return tracks->items[known];
 	tracks->items = memory_reserve(tracks->items, &tracks->capacity, tracks->count,
 				       sizeof(*tracks->items));
-	tracks->items[tracks->count++] = track_make(tracks, &key, trace, event);
-	*slot = tracks->count;
-	if (tracks->count * 3 > tracks->n_slots * 2)
-		grow(tracks);
-	return tracks->items[tracks->count - 1];
+	if (!reel_hash_index_add(&tracks->by_key, hash, (uint32_t)tracks->count))
+		memory_check(NULL);
+	tracks->items[tracks->count] = track_make(tracks, &key, trace, event);
+	return tracks->items[tracks->count++];
 }
 
 /* ---- samples ------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #ifndef CLI_EXPORT_TRACKS_H
 #define CLI_EXPORT_TRACKS_H
 
+#include "base/hash_index.h"
 #include "cli/session/session.h"
 
 struct track_sample {
@@ -37,8 +38,7 @@ struct tracks {
 	uint64_t n_batches;
 	struct track **items;
 	size_t count, capacity;
-	size_t *slots; /* a hash table of indexes + 1 */
-	size_t n_slots;
+	struct reel_hash_index by_key;
 	const struct reel_capture_info *info;
 	uint32_t n_captures;
 	uint64_t first_time, last_time; /* of all samples */

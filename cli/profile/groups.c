@@ -8,12 +8,9 @@
 #include "cli/profile/groups.h"
 #include "cli/print/text.h"
 
-#define FIRST_SLOTS 64
-
 void groups_init(struct groups *groups, struct group_key key)
 {
-	*groups = (struct groups){ .key = key, .n_slots = FIRST_SLOTS };
-	groups->slots = memory_get(FIRST_SLOTS * sizeof(*groups->slots));
+	*groups = (struct groups){ .key = key };
 }
 
 void groups_free(struct groups *groups)
@@ -21,49 +18,27 @@ void groups_free(struct groups *groups)
 	for (size_t i = 0; i < groups->n_values; i++)
 		free(groups->values[i].text);
 	free(groups->values);
-	free(groups->slots);
+	free(groups->tasks);
 	pointer_map_free(&groups->comms);
+	reel_hash_index_free(&groups->by_id);
 	reel_hash_index_free(&groups->by_text);
 }
 
 /* ---- threads and processes -------------------------------------------------------------- */
 
-static struct group *slot_of(const struct groups *groups, uint64_t id)
-{
-	size_t i = (size_t)(id * 0x9e3779b97f4a7c15 >> 32) & (groups->n_slots - 1);
-
-	while (groups->slots[i].symbol && groups->slots[i].id != id)
-		i = (i + 1) & (groups->n_slots - 1);
-	return &groups->slots[i];
-}
-
-static void grow(struct groups *groups)
-{
-	struct group *old = groups->slots;
-	size_t n = groups->n_slots;
-
-	groups->n_slots *= 2;
-	groups->slots = memory_get(groups->n_slots * sizeof(*groups->slots));
-	for (size_t i = 0; i < n; i++) {
-		if (old[i].symbol)
-			*slot_of(groups, old[i].id) = old[i];
-	}
-	free(old);
-}
-
 static struct group *group_get(struct groups *groups, struct symbol_table *table, uint64_t id)
 {
-	struct group *group = slot_of(groups, id);
+	uint32_t known = REEL_HASH_FIND(&groups->by_id, id, i, groups->tasks[i].id == id);
 
-	if (group->symbol)
-		return group;
-	if (groups->count * 2 >= groups->n_slots) {
-		grow(groups);
-		group = slot_of(groups, id);
-	}
-	groups->count++;
-	*group = (struct group){ .id = id, .symbol = symbol_of_task(table) };
-	return group;
+	if (known != REEL_HASH_NONE)
+		return &groups->tasks[known];
+	groups->tasks = memory_reserve(groups->tasks, &groups->tasks_capacity, groups->n_tasks,
+				       sizeof(*groups->tasks));
+	if (!reel_hash_index_add(&groups->by_id, id, (uint32_t)groups->n_tasks))
+		memory_check(NULL);
+	groups->tasks[groups->n_tasks] =
+		(struct group){ .id = id, .symbol = symbol_of_task(table) };
+	return &groups->tasks[groups->n_tasks++];
 }
 
 static struct symbol *find_task(struct groups *groups, struct symbol_table *table,
@@ -282,14 +257,12 @@ bool groups_have_labels(const struct groups *groups, size_t n, struct session *s
 
 void groups_name(struct groups *groups, const struct symbol_table *table)
 {
-	for (size_t i = 0; i < groups->n_slots; i++) {
-		struct group *group = &groups->slots[i];
-		_cleanup_free_ char *name = NULL;
+	for (size_t i = 0; i < groups->n_tasks; i++) {
+		const struct group *group = &groups->tasks[i];
+		_cleanup_free_ char *name =
+			memory_print("%s (%" PRIu32 ")", *group->comm ? group->comm : "[unknown]",
+				     group->number);
 
-		if (!group->symbol)
-			continue;
-		name = memory_print("%s (%" PRIu32 ")", *group->comm ? group->comm : "[unknown]",
-				    group->number);
 		symbol_name_task(table, group->symbol, name);
 	}
 }

@@ -51,9 +51,10 @@ struct group_value {
 /* The groups of one key. */
 struct groups {
 	struct group_key key;
-	/* Threads or processes: a hash table by id. */
-	struct group *slots;
-	size_t n_slots, count;
+	/* Threads or processes, in order of arrival. */
+	struct group *tasks;
+	size_t n_tasks, tasks_capacity;
+	struct reel_hash_index by_id;
 	/* Strings that live as long as the capture; or CPUs' numbers, plus 1. */
 	struct pointer_map comms;
 	/* Strings that live as long as the trace. */

@@ -7,8 +7,8 @@
 #include "cli/print/text.h"
 #include "cli/protobuf/numbers.h"
 
-#define FIRST_SLOTS 256
-#define ALIGNMENT   8
+#define FIRST_ENDS 256
+#define ALIGNMENT  8
 
 _Static_assert(sizeof(((struct numbers *)0)->seed) == crypto_shorthash_KEYBYTES, "SipHash's key");
 
@@ -16,17 +16,15 @@ void numbers_init(struct numbers *numbers)
 {
 	*numbers = (struct numbers){ 0 };
 	randombytes_buf(numbers->seed, sizeof(numbers->seed));
-	numbers->n_slots = FIRST_SLOTS;
-	numbers->slots = memory_get(FIRST_SLOTS * sizeof(*numbers->slots));
-	numbers->ends_capacity = FIRST_SLOTS;
-	numbers->ends = memory_get(FIRST_SLOTS * sizeof(*numbers->ends));
+	numbers->ends_capacity = FIRST_ENDS;
+	numbers->ends = memory_get(FIRST_ENDS * sizeof(*numbers->ends));
 }
 
 void numbers_free(struct numbers *numbers)
 {
 	free(numbers->bytes);
 	free(numbers->ends);
-	free(numbers->slots);
+	reel_hash_index_free(&numbers->index);
 }
 
 static size_t begin_of(const struct numbers *numbers, uint32_t number)
@@ -44,37 +42,10 @@ size_t numbers_size(const struct numbers *numbers, uint32_t number)
 	return numbers->ends[number] - begin_of(numbers, number);
 }
 
-static struct number_slot *slot_of(const struct numbers *numbers, uint32_t hash, const void *bytes,
-				   size_t size)
+static bool is_same(const struct numbers *numbers, uint32_t number, const void *bytes, size_t size)
 {
-	size_t i = hash & (numbers->n_slots - 1);
-
-	for (; numbers->slots[i].number; i = (i + 1) & (numbers->n_slots - 1)) {
-		const struct number_slot *slot = &numbers->slots[i];
-
-		if (slot->hash == hash && numbers_size(numbers, slot->number) == size &&
-		    !memcmp(numbers_get(numbers, slot->number), bytes, size))
-			break;
-	}
-	return &numbers->slots[i];
-}
-
-static void grow_slots(struct numbers *numbers)
-{
-	struct number_slot *old = numbers->slots;
-	size_t n_old = numbers->n_slots;
-
-	numbers->n_slots *= 2;
-	numbers->slots = memory_get(numbers->n_slots * sizeof(*numbers->slots));
-	for (size_t i = 0; i < n_old; i++) {
-		size_t at = old[i].hash & (numbers->n_slots - 1);
-
-		while (old[i].number && numbers->slots[at].number)
-			at = (at + 1) & (numbers->n_slots - 1);
-		if (old[i].number)
-			numbers->slots[at] = old[i];
-	}
-	free(old);
+	return numbers_size(numbers, number) == size &&
+	       !memcmp(numbers_get(numbers, number), bytes, size);
 }
 
 static void append(struct numbers *numbers, const void *bytes, size_t size)
@@ -82,7 +53,7 @@ static void append(struct numbers *numbers, const void *bytes, size_t size)
 	uint32_t number = ++numbers->count;
 	size_t begin = begin_of(numbers, number), end = begin + size;
 
-	/* Slots are looked up by 32 bits of a hash. */
+	/* They are found by 32 bits of a hash. */
 	if (number == INT32_MAX) {
 		complain("too many different stacks (more than 2,000 million); export less, e.g. "
 			 "with --time or --pid");
@@ -97,16 +68,15 @@ static void append(struct numbers *numbers, const void *bytes, size_t size)
 
 uint32_t numbers_put(struct numbers *numbers, const void *bytes, size_t size)
 {
-	struct number_slot *slot;
+	uint32_t found;
 	uint64_t hash;
 
 	crypto_shorthash((unsigned char *)&hash, bytes, size, numbers->seed);
-	slot = slot_of(numbers, (uint32_t)hash, bytes, size);
-	if (slot->number)
-		return slot->number;
+	found = REEL_HASH_FIND(&numbers->index, hash, i, is_same(numbers, i, bytes, size));
+	if (found != REEL_HASH_NONE)
+		return found;
 	append(numbers, bytes, size);
-	*slot = (struct number_slot){ (uint32_t)hash, numbers->count };
-	if ((size_t)numbers->count * 3 > numbers->n_slots * 2)
-		grow_slots(numbers);
+	if (!reel_hash_index_add(&numbers->index, hash, numbers->count))
+		memory_check(NULL);
 	return numbers->count;
 }

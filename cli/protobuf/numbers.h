@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct number_slot {
-	uint32_t hash, number; /* 0: the slot is empty */
-};
+#include "base/hash_index.h"
 
 struct numbers {
 	uint8_t seed[16];
@@ -20,8 +18,7 @@ struct numbers {
 	uint8_t *bytes;
 	size_t *ends;
 	size_t bytes_capacity, ends_capacity;
-	struct number_slot *slots;
-	size_t n_slots;
+	struct reel_hash_index index;
 };
 
 /* Call this before entering the sandbox: it asks the system for a seed. */

@@ -70,15 +70,15 @@ static int compare_symbols(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* By symbol; free slots, without one, are first. The caller frees them. */
+/* By symbol. The caller frees them. */
 static struct group *sorted_processes(const struct groups *processes)
 {
-	struct group *sorted = memory_get((processes->n_slots + 1) * sizeof(*sorted));
+	struct group *sorted = memory_get((processes->n_tasks + 1) * sizeof(*sorted));
 
-	for (size_t i = 0; i < processes->n_slots; i++)
-		sorted[i] = processes->slots[i];
-	if (processes->n_slots)
-		qsort(sorted, processes->n_slots, sizeof(*sorted), compare_symbols);
+	for (size_t i = 0; i < processes->n_tasks; i++)
+		sorted[i] = processes->tasks[i];
+	if (processes->n_tasks)
+		qsort(sorted, processes->n_tasks, sizeof(*sorted), compare_symbols);
 	return sorted;
 }
 
@@ -88,7 +88,7 @@ static struct program *find_programs(const struct programs *programs, const void
 {
 	const struct call_tree *tree = &programs->tree;
 	struct program *found = memory_get((tree->n_nodes + 1) * sizeof(*found));
-	size_t n = 0, merged = 0, n_slots = programs->processes.n_slots;
+	size_t n = 0, merged = 0, n_processes = programs->processes.n_tasks;
 	_cleanup_free_ struct group *processes = sorted_processes(&programs->processes);
 
 	for (uint32_t i = 1; i < tree->n_nodes; i++) {
@@ -98,7 +98,7 @@ static struct program *find_programs(const struct programs *programs, const void
 
 		if (node->parent == CALL_TREE_ROOT || tree->nodes[node->parent].key != event)
 			continue;
-		group = bsearch(&wanted, processes, n_slots, sizeof(wanted), compare_symbols);
+		group = bsearch(&wanted, processes, n_processes, sizeof(wanted), compare_symbols);
 		found[n++] = (struct program){ group ? group->comm : "", node->self };
 	}
 	if (n)

@@ -194,16 +194,12 @@ static bool write_members(struct sqlite_export *export, const struct members *me
 	enum statement statement = are_threads ? ADD_THREAD : ADD_PROCESS;
 	sqlite3_stmt *query = export->statements[statement];
 
-	for (size_t i = 0; i < members->groups.n_slots; i++) {
-		const struct group *group = &members->groups.slots[i];
-		const struct member *member;
-		uint32_t id;
+	for (size_t i = 0; i < members->groups.n_tasks; i++) {
+		const struct group *group = &members->groups.tasks[i];
+		uint32_t id = (uint32_t)(uintptr_t)pointer_map_get(&members->ids, group->symbol);
+		const struct member *member = &members->items[id - members->first];
 		int column = 3;
 
-		if (!group->symbol)
-			continue;
-		id = (uint32_t)(uintptr_t)pointer_map_get(&members->ids, group->symbol);
-		member = &members->items[id - members->first];
 		bind_id(query, 1, id);
 		bind_id(query, 2, export->n_captures);
 		if (are_threads) {
