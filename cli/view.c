@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/page/web_browser.h"
 #include "cli/page/page_file.h"
-#include "cli/page/page_firefox.h"
 #include "cli/page/page_make.h"
 #include "cli/page/page_server.h"
 #include "cli/print/text.h"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/page/page_code.h"
 #include "cli/print/json.h"
 #include "cli/print/text.h"
+#include "cli/profile/profile.h"
 
 /* Of text, before it is packed to a fourth or so. */
-#define BYTES_MAX (1u << 20)
+#define CODE_MAX (1u << 20)
 /* Lines above and below one with samples. */
 #define CONTEXT 8
 
@@ -141,7 +143,7 @@ void page_code_find(struct page_code *code, const struct session *session,
 		if (!file->is_shown || lines.items[i].line > file->source->n_lines ||
 		    file->is_shown[lines.items[i].line])
 			continue;
-		if (code->bytes >= BYTES_MAX)
+		if (code->bytes >= CODE_MAX)
 			code->omitted++;
 		else
 			show_around(code, &lines.items[i]);
@@ -159,22 +161,16 @@ void page_code_free(struct page_code *code)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static uint32_t path_number(const struct page_code_file *file, struct page_strings *strings)
+void page_code_add(const struct page_code *code, struct columns *columns)
 {
-	_cleanup_free_ char *path = text_escape(file->source->path, "");
-
-	return page_strings_get(strings, path);
-}
-
-void page_code_add(const struct page_code *code, struct page_strings *strings,
-		   struct columns *columns)
-{
-	struct column files = { .name = "codeFile" }, lines = { .name = "codeLine" };
-	struct column texts = { .name = "codeText" };
+	struct column *files = column_make(columns, "codeFile");
+	struct column *lines = column_make(columns, "codeLine");
+	struct column *texts = column_make(columns, "codeText");
 
 	for (size_t i = 0; i < code->n_files; i++) {
 		const struct page_code_file *file = &code->files[i];
-		uint32_t path = path_number(file, strings);
+		_cleanup_free_ char *path = text_escape(file->source->path, "");
+		uint32_t number = columns_text(columns, path);
 
 		for (uint32_t line = 1; file->is_shown && line <= file->source->n_lines; line++) {
 			_cleanup_free_ char *text = NULL;
@@ -182,14 +178,11 @@ void page_code_add(const struct page_code *code, struct page_strings *strings,
 			if (!file->is_shown[line])
 				continue;
 			text = source_line(file->source, line);
-			column_add_difference(&files, path);
-			column_add_difference(&lines, line);
-			column_add_difference(&texts, page_strings_get(strings, text));
+			column_append_difference(files, number);
+			column_append_difference(lines, line);
+			column_append_text(texts, text);
 		}
 	}
-	columns_add(columns, files);
-	columns_add(columns, lines);
-	columns_add(columns, texts);
 }
 
 /* "[path, remark]" for each file that is missing, or newer than the recording. */
@@ -219,4 +212,143 @@ void page_code_print(const struct page_code *code, FILE *file)
 	fprintf(file, "\"code\":{\"omitted\":%zu,\"remarks\":[", code->omitted);
 	print_remarks(code, file);
 	fputs("]},\n", file);
+}
+
+/* ---- instructions -------------------------------------------------------------------------- */
+
+/* Of text, before it is packed to a tenth or so. */
+#define INSTRUCTIONS_MAX (512u << 10)
+
+void page_instructions_init(struct page_instructions *instructions)
+{
+	*instructions = (struct page_instructions){ 0 };
+	/* Part of every name. */
+	functions_init(&instructions->functions, "");
+}
+
+void page_instructions_free(struct page_instructions *instructions)
+{
+	for (size_t i = 0; i < instructions->n; i++)
+		listing_free(&instructions->listings[i]);
+	free(instructions->listings);
+	free(instructions->symbols);
+	functions_free(&instructions->functions);
+}
+
+void page_instructions_count(struct page_instructions *instructions, const struct reel_trace *trace,
+			     const struct reel_event_info *event)
+{
+	struct functions *functions = &instructions->functions;
+
+	if (!functions->whole.samples || profile_is_same_event(event, functions->event))
+		functions_add(functions, trace, event);
+}
+
+/* ---- choosing instructions ------------------------------------------------------------------------------- */
+
+/* 0 if no instruction is known. */
+static size_t bytes_of(const struct listing *listing)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < listing->n; i++)
+		bytes += strlen(listing->rows[i].text);
+	return bytes;
+}
+
+static void keep(struct page_instructions *instructions, struct listing *listing,
+		 const struct symbol *symbol)
+{
+	size_t bytes = bytes_of(listing);
+
+	instructions->omitted += bytes && instructions->bytes + bytes > INSTRUCTIONS_MAX;
+	if (!bytes || instructions->bytes + bytes > INSTRUCTIONS_MAX) {
+		listing_free(listing);
+		return;
+	}
+	instructions->bytes += bytes;
+	instructions->listings = memory_reserve(instructions->listings, &instructions->capacity,
+						instructions->n, sizeof(*instructions->listings));
+	instructions->symbols =
+		memory_reserve(instructions->symbols, &instructions->symbols_capacity,
+			       instructions->n, sizeof(const struct symbol *));
+	instructions->listings[instructions->n] = *listing;
+	instructions->symbols[instructions->n++] = symbol;
+}
+
+void page_instructions_find(struct page_instructions *instructions, const struct session *session,
+			    struct symbol_table *symbols)
+{
+	struct functions *functions = &instructions->functions;
+
+	/* Sorted by their own samples, then. */
+	for (size_t i = 0; i < functions->n; i++)
+		functions->all[i]->fit = FIT_WHOLE;
+	functions_finish(functions);
+	for (size_t i = 0; i < functions->n && functions->all[i]->self.samples; i++) {
+		const struct function *function = functions->all[i];
+		struct listing listing;
+
+		/* Every further listing would take its time, just to be left out. */
+		if (instructions->omitted) {
+			instructions->omitted++;
+			continue;
+		}
+		if (listing_make(&listing, session, functions, function, false))
+			keep(instructions, &listing, symbol_of_frame(symbols, function->frame));
+		else
+			listing_free(&listing);
+	}
+}
+
+/* ---- writing instructions -------------------------------------------------------------------------------- */
+
+static void append_row(struct column *texts, const struct row *row)
+{
+	_cleanup_free_ char *text = memory_print(
+		"%s%s%s%s", *row->text ? row->text : "[no code]", row->target_name ? "  <" : "",
+		row->target_name ? row->target_name : "", row->target_name ? ">" : "");
+
+	column_append_text(texts, text);
+}
+
+void page_instructions_add(const struct page_instructions *instructions, struct columns *columns)
+{
+	struct column *names = column_make(columns, "listingName");
+	struct column *modules = column_make(columns, "listingModule");
+	struct column *begins = column_make(columns, "listingBegin");
+	struct column *rows = column_make(columns, "listingRows");
+	struct column *offsets = column_make(columns, "rowOffset");
+	struct column *texts = column_make(columns, "rowText");
+	struct column *weights = column_make(columns, "rowWeight");
+	struct column *files = column_make(columns, "rowFile");
+	struct column *lines = column_make(columns, "rowLine");
+
+	for (size_t i = 0; i < instructions->n; i++) {
+		const struct listing *listing = &instructions->listings[i];
+		const struct symbol *symbol = instructions->symbols[i];
+		/* As text: a script's numbers have fewer bits than the kernel's addresses. */
+		_cleanup_free_ char *begin = memory_print("%" PRIx64, listing->info->begin);
+
+		column_append_text(names, symbol->name);
+		column_append_text(modules, symbol->module);
+		column_append_text(begins, begin);
+		column_append(rows, listing->n);
+		for (size_t j = 0; j < listing->n; j++) {
+			const struct row *row = &listing->rows[j];
+
+			column_append_difference(offsets,
+						 (int64_t)(row->address - listing->info->begin));
+			append_row(texts, row);
+			column_append_signed(weights, (int64_t)row->self.weight);
+			column_append_raw_text(files, row->places[0].file);
+			column_append_difference(lines, row->places[0].line);
+		}
+	}
+}
+
+void page_instructions_print(const struct page_instructions *instructions, FILE *file)
+{
+	fprintf(file, "\"instructions\":{\"whole\":%" PRIu64 ",\"omitted\":%zu},\n",
+		instructions->functions.whole.weight, instructions->omitted);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/page/columns.h"
+#include "cli/export/trace_facts.h"
 #include "cli/page/page_content.h"
-#include "cli/page/page_header.h"
-#include "cli/page/page_strings.h"
+#include "cli/page/page_marks.h"
+#include "cli/print/json.h"
 #include "cli/print/text.h"
 
 /* Of functions: bits of the column "functionFlags". */
@@ -16,7 +17,6 @@
 struct content {
 	const struct flame_profile *profile;
 	const struct page_source *source;
-	struct page_strings strings;
 	struct columns columns;
 	/* By number - 1. */
 	struct flame_frame **frames;
@@ -47,7 +47,7 @@ struct walk {
 	struct content *content;
 	const struct call_tree *tree;
 	uint32_t *nodes, next;
-	struct column depths, frames;
+	struct column *depths, *frames;
 };
 
 static int enter_node(void *context, uint32_t node, size_t depth)
@@ -56,18 +56,18 @@ static int enter_node(void *context, uint32_t node, size_t depth)
 	struct flame_frame *frame = (struct flame_frame *)walk->tree->nodes[node].key;
 
 	walk->nodes[node] = ++walk->next;
-	column_add(&walk->depths, depth);
-	column_add_difference(&walk->frames, frame_number(walk->content, frame));
+	column_append(walk->depths, depth);
+	column_append_difference(walk->frames, frame_number(walk->content, frame));
 	return 1;
 }
 
 /* The depth and frame of each node, from the root down. */
 static void add_trees(struct content *content)
 {
-	struct walk walk = { .content = content,
-			     .depths = { .name = "nodeDepth" },
-			     .frames = { .name = "nodeFrame" } };
+	struct walk walk = { .content = content };
 
+	walk.depths = column_make(&content->columns, "nodeDepth");
+	walk.frames = column_make(&content->columns, "nodeFrame");
 	for (size_t i = 0; i < content->profile->n_events; i++) {
 		walk.tree = &content->profile->events[i].tree;
 		walk.nodes = memory_resize(NULL, walk.tree->n_nodes, sizeof(*walk.nodes));
@@ -75,8 +75,6 @@ static void add_trees(struct content *content)
 		call_tree_walk(walk.tree, enter_node, NULL, &walk);
 		content->nodes[i] = walk.nodes;
 	}
-	columns_add(&content->columns, walk.depths);
-	columns_add(&content->columns, walk.frames);
 }
 
 static uint32_t function_number(struct content *content, const struct flame_frame *frame)
@@ -93,30 +91,21 @@ static uint32_t function_number(struct content *content, const struct flame_fram
 	return (uint32_t)content->n_functions - 1;
 }
 
-static uint32_t escaped_number(struct content *content, const char *text)
-{
-	_cleanup_free_ char *escaped = text_escape(text, "");
-
-	return page_strings_get(&content->strings, escaped);
-}
-
 static void add_frames(struct content *content)
 {
-	struct column functions = { .name = "frameFunction" }, kinds = { .name = "frameKind" };
-	struct column files = { .name = "frameFile" }, lines = { .name = "frameLine" };
+	struct column *functions = column_make(&content->columns, "frameFunction");
+	struct column *kinds = column_make(&content->columns, "frameKind");
+	struct column *files = column_make(&content->columns, "frameFile");
+	struct column *lines = column_make(&content->columns, "frameLine");
 
 	for (uint32_t i = 0; i < content->n_frames; i++) {
 		const struct flame_frame *frame = content->frames[i];
 
-		column_add_difference(&functions, function_number(content, frame));
-		column_add(&kinds, frame->is_group ? KIND_GROUP : flame_frame_kind(frame));
-		column_add_difference(&files, escaped_number(content, frame->file));
-		column_add_difference(&lines, frame->line);
+		column_append_difference(functions, function_number(content, frame));
+		column_append(kinds, frame->is_group ? KIND_GROUP : flame_frame_kind(frame));
+		column_append_raw_text(files, frame->file);
+		column_append_difference(lines, frame->line);
 	}
-	columns_add(&content->columns, functions);
-	columns_add(&content->columns, kinds);
-	columns_add(&content->columns, files);
-	columns_add(&content->columns, lines);
 }
 
 /* Code that a JIT made is in memory without a file. */
@@ -137,42 +126,40 @@ static bool is_jit(const struct content *content, const struct flame_frame *fram
 
 static void add_functions(struct content *content)
 {
-	struct column names = { .name = "functionName" }, shorts = { .name = "functionShort" };
-	struct column modules = { .name = "functionModule" }, flags = { .name = "functionFlags" };
+	struct column *names = column_make(&content->columns, "functionName");
+	struct column *shorts = column_make(&content->columns, "functionShort");
+	struct column *modules = column_make(&content->columns, "functionModule");
+	struct column *flags = column_make(&content->columns, "functionFlags");
 
 	for (size_t i = 0; i < content->n_functions; i++) {
 		const struct flame_frame *frame = content->first_frames[i];
 		const struct symbol *symbol = frame->symbol;
 
-		page_strings_add_names(&content->strings, symbol, &names, &shorts);
-		column_add_difference(&modules,
-				      page_strings_get(&content->strings, symbol->module));
-		column_add(&flags, is_jit(content, frame) ? FUNCTION_JIT : 0);
+		column_append_names(names, shorts, symbol);
+		column_append_text(modules, symbol->module);
+		column_append(flags, is_jit(content, frame) ? FUNCTION_JIT : 0);
 	}
-	columns_add(&content->columns, names);
-	columns_add(&content->columns, shorts);
-	columns_add(&content->columns, modules);
-	columns_add(&content->columns, flags);
 }
 
 /* ---- threads -------------------------------------------------------------------------------- */
 
-/* The number of "name", for a symbol "name (number)". */
-static uint32_t name_without_number(struct content *content, const struct symbol *symbol)
+/* "name" of a symbol "name (number)". */
+static void append_name(struct column *names, const struct symbol *symbol)
 {
 	const char *end = strrchr(symbol->name, '(');
 	size_t size =
 		end && end > symbol->name ? (size_t)(end - symbol->name) - 1 : strlen(symbol->name);
 	_cleanup_free_ char *name = memory_print("%.*s", (int)size, symbol->name);
 
-	return page_strings_get(&content->strings, name);
+	column_append_text(names, name);
 }
 
 /* Numbers processes in order of their first threads. */
 static void add_processes(struct content *content)
 {
 	const struct flame_profile *profile = content->profile;
-	struct column ids = { .name = "processId" }, names = { .name = "processName" };
+	struct column *ids = column_make(&content->columns, "processId");
+	struct column *names = column_make(&content->columns, "processName");
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < profile->n_threads; i++)
@@ -183,31 +170,27 @@ static void add_processes(struct content *content)
 		if (process->number)
 			continue;
 		process->number = ++n;
-		column_add_difference(&ids, profile->threads[i].pid);
-		column_add_difference(&names, name_without_number(content, process));
+		column_append_difference(ids, profile->threads[i].pid);
+		append_name(names, process);
 	}
-	columns_add(&content->columns, ids);
-	columns_add(&content->columns, names);
 }
 
 static void add_threads(struct content *content)
 {
 	const struct flame_profile *profile = content->profile;
-	struct column ids = { .name = "threadId" }, names = { .name = "threadName" };
-	struct column processes = { .name = "threadProcess" }, counts = { .name = "threadCount" };
+	struct column *ids = column_make(&content->columns, "threadId");
+	struct column *names = column_make(&content->columns, "threadName");
+	struct column *processes = column_make(&content->columns, "threadProcess");
+	struct column *counts = column_make(&content->columns, "threadCount");
 
 	for (size_t i = 0; i < profile->n_threads; i++) {
 		const struct flame_thread *thread = &profile->threads[i];
 
-		column_add_difference(&ids, thread->tid);
-		column_add_difference(&names, name_without_number(content, thread->thread));
-		column_add_difference(&processes, thread->process->number - 1);
-		column_add(&counts, thread->count);
+		column_append_difference(ids, thread->tid);
+		append_name(names, thread->thread);
+		column_append_difference(processes, thread->process->number - 1);
+		column_append(counts, thread->count);
 	}
-	columns_add(&content->columns, ids);
-	columns_add(&content->columns, names);
-	columns_add(&content->columns, processes);
-	columns_add(&content->columns, counts);
 }
 
 /* ---- labels --------------------------------------------------------------------------------- */
@@ -215,23 +198,21 @@ static void add_threads(struct content *content)
 static void add_labels(struct content *content)
 {
 	const struct flame_labels *labels = &content->profile->labels;
-	struct column keys = { .name = "labelKey" }, texts = { .name = "labelText" };
-	struct column sizes = { .name = "labelSetSize" }, members = { .name = "labelSetMember" };
+	struct column *keys = column_make(&content->columns, "labelKey");
+	struct column *texts = column_make(&content->columns, "labelText");
+	struct column *sizes = column_make(&content->columns, "labelSetSize");
+	struct column *members = column_make(&content->columns, "labelSetMember");
 
 	for (uint32_t i = 0; i < labels->n_values; i++) {
-		column_add_difference(&keys,
-				      page_strings_get(&content->strings, labels->values[i].key));
-		column_add_difference(&texts, escaped_number(content, labels->values[i].text));
+		column_append_text(keys, labels->values[i].key);
+		column_append_raw_text(texts, labels->values[i].text);
 	}
 	for (uint32_t i = 0; i < labels->n_sets; i++) {
-		column_add(&sizes, labels->sets[i].n);
+		column_append(sizes, labels->sets[i].n);
 		for (uint32_t j = 0; j < labels->sets[i].n; j++)
-			column_add_difference(&members, labels->members[labels->sets[i].first + j]);
+			column_append_difference(members,
+						 labels->members[labels->sets[i].first + j]);
 	}
-	columns_add(&content->columns, keys);
-	columns_add(&content->columns, texts);
-	columns_add(&content->columns, sizes);
-	columns_add(&content->columns, members);
 }
 
 /* ---- spans ---------------------------------------------------------------------------------- */
@@ -273,23 +254,23 @@ static void add_span(const struct content *content, struct column *to, enum span
 
 	switch (column) {
 	case SPAN_BIN:
-		column_add_difference(to, (int64_t)span->bin);
+		column_append_difference(to, (int64_t)span->bin);
 		break;
 	case SPAN_NODE:
-		column_add_difference(to, content->nodes[span->event][span->node]);
+		column_append_difference(to, content->nodes[span->event][span->node]);
 		break;
 	case SPAN_SAMPLES:
-		column_add(to, span->amount.samples - 1);
+		column_append(to, span->amount.samples - 1);
 		break;
 	case SPAN_EXTRA:
-		column_add_signed(to, (int64_t)(span->amount.weight - usual));
+		column_append_signed(to, (int64_t)(span->amount.weight - usual));
 		break;
 	case SPAN_STATE:
-		column_add(to, span->state);
+		column_append(to, span->state);
 		break;
 	case SPAN_LABELS:
 	case SPAN_COLUMNS:
-		column_add_difference(to, span->labels);
+		column_append_difference(to, span->labels);
 		break;
 	}
 }
@@ -302,19 +283,17 @@ static bool is_same_run(const struct flame_span *x, const struct flame_span *y)
 /* A run has a thread's spans of an event. */
 static void add_runs(struct content *content, const struct flame_span *spans, size_t n)
 {
-	struct column event = { .name = "runEvent" }, thread = { .name = "runThread" };
-	struct column length = { .name = "runLength" };
+	struct column *event = column_make(&content->columns, "runEvent");
+	struct column *thread = column_make(&content->columns, "runThread");
+	struct column *length = column_make(&content->columns, "runLength");
 
 	for (size_t i = 0, end; i < n; i = end) {
 		for (end = i + 1; end < n && is_same_run(&spans[i], &spans[end]); end++)
 			;
-		column_add(&event, spans[i].event);
-		column_add_difference(&thread, spans[i].thread);
-		column_add(&length, end - i);
+		column_append(event, spans[i].event);
+		column_append_difference(thread, spans[i].thread);
+		column_append(length, end - i);
 	}
-	columns_add(&content->columns, event);
-	columns_add(&content->columns, thread);
-	columns_add(&content->columns, length);
 }
 
 static void add_spans(struct content *content)
@@ -327,26 +306,115 @@ static void add_spans(struct content *content)
 		qsort(spans->items, spans->n, sizeof(*spans->items), compare_spans);
 	add_runs(content, spans->items, spans->n);
 	for (enum span_column column = 0; column < SPAN_COLUMNS; column++) {
-		struct column to = { .name = names[column] };
+		struct column *to = column_make(&content->columns, names[column]);
 
 		for (size_t i = 0; i < spans->n; i++)
-			add_span(content, &to, column, &spans->items[i]);
-		columns_add(&content->columns, to);
+			add_span(content, to, column, &spans->items[i]);
 	}
+}
+
+/* ---- the header: JSON --------------------------------------------------------------------- */
+
+static void print_raw(const char *text, FILE *file)
+{
+	_cleanup_free_ char *escaped = text_escape(text, "");
+
+	json_escaped_text(escaped, file);
+}
+
+static void print_text(const char *name, const char *text, FILE *file)
+{
+	fprintf(file, "\"%s\":", name);
+	print_raw(text, file);
+	fputs(",\n", file);
+}
+
+static void print_capture(const struct content *content, FILE *file)
+{
+	const struct reel_capture_info *info = content->source->of.info;
+	uint64_t wall_time;
+
+	print_text("host", info->hostname, file);
+	print_text("kernel", info->kernel_release, file);
+	print_text("arch", info->arch, file);
+	print_text("command", info->command_line, file);
+	fprintf(file, "\"cpus\":%" PRIu32 ",\n", info->cpus);
+	if (wall_time_of(info, content->profile->start, &wall_time))
+		print_text("time", format_wall_time(wall_time).text, file);
+}
+
+static void print_stops(const struct quality *quality, FILE *file)
+{
+	bool some = false;
+
+	fprintf(file, "\"unwound\":%" PRIu64 ",\"complete\":%" PRIu64 ",\"stops\":[",
+		quality_unwound(quality), quality->stops[REEL_STOP_ROOT]);
+	for (int i = 0; i < REEL_STOP_COUNT; i++) {
+		if (i == REEL_STOP_ROOT || i == REEL_STOP_NO_USER_STATE || !quality->stops[i])
+			continue;
+		fprintf(file, "%s[", some ? "," : "");
+		json_escaped_text(reel_stop_name((enum reel_stop)i), file);
+		fprintf(file, ",%" PRIu64 "]", quality->stops[i]);
+		some = true;
+	}
+	fputs("],\n", file);
+}
+
+static void print_events(const struct content *content, FILE *file)
+{
+	fputs("\"events\":[", file);
+	for (size_t i = 0; i < content->profile->n_events; i++) {
+		const struct flame_event *event = &content->profile->events[i];
+
+		fputs(i ? ",\n{\"name\":" : "{\"name\":", file);
+		print_raw(event_name(event->event), file);
+		fprintf(file,
+			",\"isTime\":%s,\"period\":%" PRIu64 ",\"frequency\":%" PRIu64
+			",\"nodes\":%" PRIu32 "}",
+			event->is_time ? "true" : "false", event->period,
+			event->event ? event->event->frequency : 0, event->tree.n_nodes - 1);
+	}
+	fputs("],\n", file);
+}
+
+static void print_header(const struct content *content, FILE *file)
+{
+	const struct flame_source *of = &content->source->of;
+
+	fputc('{', file);
+	print_text("file", path_base(of->path), file);
+	if (of->info)
+		print_capture(content, file);
+	else
+		fprintf(file, "\"captures\":%" PRIu64 ",\n", of->captures);
+	print_stops(of->quality, file);
+	fprintf(file, "\"samples\":%" PRIu64 ",\"pruned\":%" PRIu64 ",\"lines\":%s,\n",
+		of->quality->traces, content->profile->pruned,
+		content->profile->frames.by_line ? "true" : "false");
+	fprintf(file, "\"step\":%" PRIu64 ",\n", content->profile->spans.step);
+	if (content->source->capture)
+		page_marks_print(content->source->capture, content->profile, file);
+	if (content->source->code) {
+		page_code_print(content->source->code, file);
+		page_instructions_print(content->source->instructions, file);
+	}
+	if (content->source->diff)
+		page_diff_print(content->source->diff, file);
+	print_events(content, file);
+	columns_print_tables(&content->columns, file);
+	fputc('}', file);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 static void write_content(const struct content *content, FILE *file)
 {
-	const struct page_header parts = { content->profile, content->source, &content->strings,
-					   &content->columns };
 	_cleanup_free_ char *header = NULL;
 	size_t size;
 	FILE *text = open_memstream(&header, &size);
 
 	memory_check(text);
-	page_header_print(&parts, text);
+	print_header(content, text);
 	fclose(text);
 	memory_check(header);
 	for (int i = 0; i < 4; i++)
@@ -365,7 +433,6 @@ static void content_free(struct content *content)
 	free(content->frames);
 	free(content->first_frames);
 	pointer_map_free(&content->functions);
-	page_strings_free(&content->strings);
 	columns_free(&content->columns);
 }
 
@@ -386,11 +453,11 @@ char *page_content_make(struct flame_profile *profile, const struct page_source 
 	add_labels(&content);
 	add_spans(&content);
 	if (source->code) {
-		page_code_add(source->code, &content.strings, &content.columns);
-		page_instructions_add(source->instructions, &content.strings, &content.columns);
+		page_code_add(source->code, &content.columns);
+		page_instructions_add(source->instructions, &content.columns);
 	}
 	if (source->diff)
-		page_diff_add(source->diff, &content.strings, &content.columns);
+		page_diff_add(source->diff, &content.columns);
 	write_content(&content, file);
 	fclose(file);
 	memory_check(text);

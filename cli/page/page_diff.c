@@ -56,8 +56,20 @@ void page_diff_init(struct page_diff *diff, const struct diff_result *result)
 
 /* Of a change: the values of both sides, half of the interval, and flags. */
 struct change_columns {
-	struct column old, new, half, flags;
+	struct column *old, *new, *half, *flags;
 };
+
+static struct change_columns change_columns_make(struct columns *columns,
+						 const char *const names[4])
+{
+	struct change_columns made;
+
+	made.old = column_make(columns, names[0]);
+	made.new = column_make(columns, names[1]);
+	made.half = column_make(columns, names[2]);
+	made.flags = column_make(columns, names[3]);
+	return made;
+}
 
 static double step_of(const struct diff_counts *counts)
 {
@@ -69,21 +81,14 @@ static int64_t steps_of(double value, double step)
 	return llround(fmax(-STEP_MAX, fmin(value / step, STEP_MAX)));
 }
 
-static void add_change(struct change_columns *to, const struct diff_change *change, double step)
+static void add_change(const struct change_columns *to, const struct diff_change *change,
+		       double step)
 {
-	column_add_signed(&to->old, steps_of(change->value[SIDE_OLD], step));
-	column_add_signed(&to->new, steps_of(change->value[SIDE_NEW], step));
-	column_add_signed(&to->half, steps_of((change->high - change->low) / 2, step));
-	column_add(&to->flags,
-		   (change->is_sure ? CHANGE_SURE : 0) | (change->is_tested ? CHANGE_TESTED : 0));
-}
-
-static void add_columns(struct columns *columns, const struct change_columns *of)
-{
-	columns_add(columns, of->old);
-	columns_add(columns, of->new);
-	columns_add(columns, of->half);
-	columns_add(columns, of->flags);
+	column_append_signed(to->old, steps_of(change->value[SIDE_OLD], step));
+	column_append_signed(to->new, steps_of(change->value[SIDE_NEW], step));
+	column_append_signed(to->half, steps_of((change->high - change->low) / 2, step));
+	column_append(to->flags, (change->is_sure ? CHANGE_SURE : 0) |
+					 (change->is_tested ? CHANGE_TESTED : 0));
 }
 
 struct diff_content {
@@ -92,7 +97,7 @@ struct diff_content {
 	/* Of functions, by their item's number: that in the page, from 1 on; 0: not yet. */
 	uint32_t *numbers, n_functions;
 	const struct diff_function **functions; /* in the page's order */
-	struct column depth, function;
+	struct column *depth, *function;
 	struct change_columns path;
 };
 
@@ -115,8 +120,9 @@ static int enter_node(void *context, uint32_t node, size_t depth)
 
 	if (share_of(&result->counts->subjects.tree, node) < content->diff->limit)
 		return 0;
-	column_add(&content->depth, depth);
-	column_add_difference(&content->function, function_number(content, change->item->function));
+	column_append(content->depth, depth);
+	column_append_difference(content->function,
+				 function_number(content, change->item->function));
 	add_change(&content->path, change, content->step);
 	return 1;
 }
@@ -163,61 +169,52 @@ static void add_values(const struct diff_content *content, const struct diff_cha
 		if (change->is_sure)
 			of = diff_values_find(content->diff->result->counts, change,
 					      (enum diff_side)side);
-		column_add(counts, of.n);
+		column_append(counts, of.n);
 		for (size_t i = 0; i < of.n; i++)
-			column_add_signed(values, steps_of(of.items[i], content->step));
+			column_append_signed(values, steps_of(of.items[i], content->step));
 		free(of.items);
 	}
 }
 
-static void add_functions(const struct diff_content *content, struct page_strings *strings,
-			  struct columns *columns)
+static void add_functions(const struct diff_content *content, struct columns *columns)
 {
-	const struct diff_result *result = content->diff->result;
-	struct column names = { .name = "diffName" }, shorts = { .name = "diffShort" };
-	struct column modules = { .name = "diffModule" }, kinds = { .name = "diffKind" };
-	struct column remarks = { .name = "diffRemark" };
-	struct column counts = { .name = "diffValues" }, values = { .name = "diffValue" };
-	struct change_columns parts[PARTS] = {
-		{ { .name = "diffSelfOld" },
-		  { .name = "diffSelfNew" },
-		  { .name = "diffSelfHalf" },
-		  { .name = "diffSelfFlags" } },
-		{ { .name = "diffTotalOld" },
-		  { .name = "diffTotalNew" },
-		  { .name = "diffTotalHalf" },
-		  { .name = "diffTotalFlags" } },
+	static const char *const part_columns[PARTS][4] = {
+		{ "diffSelfOld", "diffSelfNew", "diffSelfHalf", "diffSelfFlags" },
+		{ "diffTotalOld", "diffTotalNew", "diffTotalHalf", "diffTotalFlags" },
 	};
+	const struct diff_result *result = content->diff->result;
+	struct column *names = column_make(columns, "diffName");
+	struct column *shorts = column_make(columns, "diffShort");
+	struct column *modules = column_make(columns, "diffModule");
+	struct column *remarks = column_make(columns, "diffRemark");
+	struct column *kinds = column_make(columns, "diffKind");
+	struct column *counts = column_make(columns, "diffValues");
+	struct column *values = column_make(columns, "diffValue");
+	struct change_columns parts[PARTS];
 
+	for (int part = 0; part < PARTS; part++)
+		parts[part] = change_columns_make(columns, part_columns[part]);
 	for (uint32_t i = 0; i < content->n_functions; i++) {
 		const struct diff_function *function = content->functions[i];
 		const struct diff_change *changes =
 			&result->changes->items[function->item.number * PARTS];
 		_cleanup_free_ char *remark = remark_of(result, changes);
 
-		page_strings_add_names(strings, &function->symbol, &names, &shorts);
-		column_add_difference(&modules, page_strings_get(strings, function->symbol.module));
-		column_add_difference(&remarks, page_strings_get(strings, remark));
-		column_add(&kinds, function->symbol.pseudo ? FLAME_INCOMPLETE : FLAME_PLAIN);
+		column_append_names(names, shorts, &function->symbol);
+		column_append_text(modules, function->symbol.module);
+		column_append_text(remarks, remark);
+		column_append(kinds, function->symbol.pseudo ? FLAME_INCOMPLETE : FLAME_PLAIN);
 		for (int part = 0; part < PARTS; part++) {
 			add_change(&parts[part], &changes[part], content->step);
-			add_values(content, &changes[part], &counts, &values);
+			add_values(content, &changes[part], counts, values);
 		}
 	}
-	columns_add(columns, names);
-	columns_add(columns, shorts);
-	columns_add(columns, modules);
-	columns_add(columns, remarks);
-	columns_add(columns, kinds);
-	columns_add(columns, counts);
-	columns_add(columns, values);
-	for (int part = 0; part < PARTS; part++)
-		add_columns(columns, &parts[part]);
 }
 
-void page_diff_add(const struct page_diff *diff, struct page_strings *strings,
-		   struct columns *columns)
+void page_diff_add(const struct page_diff *diff, struct columns *columns)
 {
+	static const char *const path_columns[] = { "diffPathOld", "diffPathNew", "diffPathHalf",
+						    "diffPathFlags" };
 	const struct diff_subjects *subjects = &diff->result->counts->subjects;
 	size_t n = subjects->kinds[KIND_FUNCTION].n;
 	struct diff_content content = {
@@ -225,20 +222,14 @@ void page_diff_add(const struct page_diff *diff, struct page_strings *strings,
 		.step = step_of(diff->result->counts),
 		.numbers = memory_get((n + 1) * sizeof(uint32_t)),
 		.functions = memory_get((n + 1) * sizeof(struct diff_function *)),
-		.depth = { .name = "diffDepth" },
-		.function = { .name = "diffFunction" },
-		.path = { { .name = "diffPathOld" },
-			  { .name = "diffPathNew" },
-			  { .name = "diffPathHalf" },
-			  { .name = "diffPathFlags" } },
 	};
 
+	content.depth = column_make(columns, "diffDepth");
+	content.function = column_make(columns, "diffFunction");
+	content.path = change_columns_make(columns, path_columns);
 	call_tree_walk(&subjects->tree, enter_node, NULL, &content);
 	find_functions(&content);
-	columns_add(columns, content.depth);
-	columns_add(columns, content.function);
-	add_columns(columns, &content.path);
-	add_functions(&content, strings, columns);
+	add_functions(&content, columns);
 	free(content.numbers);
 	free(content.functions);
 }

@@ -5,7 +5,6 @@
 
 #include "cli/diff/diff_print.h"
 #include "cli/page/columns.h"
-#include "cli/page/page_strings.h"
 
 struct page_diff {
 	const struct diff_result *result; /* with paths */
@@ -15,8 +14,7 @@ struct page_diff {
 
 /* Finishes the tree, and finds the limit. */
 void page_diff_init(struct page_diff *diff, const struct diff_result *result);
-void page_diff_add(const struct page_diff *diff, struct page_strings *strings,
-		   struct columns *columns);
+void page_diff_add(const struct page_diff *diff, struct columns *columns);
 /* "diff":{…}, with a comma at the end. */
 void page_diff_print(const struct page_diff *diff, FILE *file);
 

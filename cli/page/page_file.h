@@ -10,7 +10,10 @@ enum page_file {
 	PAGE_FIREFOX, /* hands its content over to profiler.firefox.com */
 };
 
-/* `packed` is from page_pack. */
+/* Bytes as pages contain them: gzip in base64, so that they are small and inert. The caller frees
+ * the result. */
+char *page_file_pack(const char *bytes, size_t size, size_t *size_ret);
+/* `packed` is from page_file_pack. */
 void page_file_write(enum page_file page, const char *packed, FILE *file);
 
 #endif

@@ -55,5 +55,7 @@ bool page_request_is_comparison(const struct page_request *request);
  * it.  NULL after an error, which was reported.
  */
 char *page_make(struct page_request *request, int *status_ret);
+/* The same of a capture for profiler.firefox.com, to which the page hands it over. */
+char *page_firefox_make(const struct options *common, int *status_ret);
 
 #endif

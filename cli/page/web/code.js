@@ -1,4 +1,4 @@
-// Source code and instructions with samples, from the content that cli/page/page_code.c and page_instructions.c wrote; and a function's lines with it.
+// Source code and instructions with samples, from the content that cli/page/page_code.c wrote; and a function's lines with it.
 
 /** @typedef {import("./lines.js").Line} Line */
 /** @typedef {{ files: Map<string, Map<number, string>>, remarks: Map<string, string>, omitted: number }} Code texts by path and line */
