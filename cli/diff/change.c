@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "cli/diff/change.h"
-#include "cli/diff/prior.h"
-#include "cli/diff/resample.h"
-#include "cli/diff/runs.h"
-#include "cli/diff/student.h"
+#include "cli/diff/statistics.h"
+#include "cli/diff/variances.h"
 #include "cli/print/text.h"
 
 #define INTERVAL 0.95
@@ -15,12 +13,6 @@
 #define POWER 0.8
 /* The part of a change that explains it. */
 #define MOST 0.5
-
-/* The variance of values between captures, or within a side's only one. */
-struct variances {
-	double *sides[SIDES];
-	double *freedom; /* of those of several captures */
-};
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
@@ -72,7 +64,7 @@ static double variance_of_a_sample(const struct diff_counts *counts, enum diff_s
  * found, among those that are known. Sides with several captures have their variance and its
  * freedom together. Rounded down, and no more than that it matters.
  */
-static void find_error(const struct diff_counts *counts, const struct variances *variances,
+static void find_error(const struct diff_counts *counts, const struct diff_variances *variances,
 		       size_t i, double run_noise, struct diff_change *change)
 {
 	double sum = 0, terms = 0, of_several = 0;
@@ -252,33 +244,14 @@ static void find_causes(const struct diff_counts *counts, struct diff_changes *c
 	}
 }
 
-static void find_variances(const struct diff_counts *counts, enum diff_kind kind, size_t n,
-			   struct variances *ret)
-{
-	for (int side = 0; side < SIDES; side++)
-		ret->sides[side] = memory_get(n * sizeof(double));
-	ret->freedom = memory_get(n * sizeof(double));
-	if (counts->n_captures[SIDE_OLD] == 1 || counts->n_captures[SIDE_NEW] == 1)
-		diff_resample(counts, kind, ret->sides);
-	if (counts->n_captures[SIDE_OLD] > 1 || counts->n_captures[SIDE_NEW] > 1)
-		diff_runs_find(counts, kind, ret->sides, ret->freedom);
-}
-
-static void variances_free(struct variances *variances)
-{
-	for (int side = 0; side < SIDES; side++)
-		free(variances->sides[side]);
-	free(variances->freedom);
-}
-
 void diff_changes_find(const struct diff_counts *counts, enum diff_kind kind,
 		       const struct diff_doubts *doubts, struct diff_changes *ret)
 {
 	struct student_limits interval = { .probability = 1 - INTERVAL };
-	struct variances variances;
+	struct diff_variances variances;
 	size_t n = counts->subjects.kinds[kind].n * PARTS;
 
-	find_variances(counts, kind, n, &variances);
+	diff_variances_find(counts, kind, &variances);
 	*ret = (struct diff_changes){
 		.n = n,
 		.items = memory_get((n + 1) * sizeof(*ret->items)),
@@ -299,7 +272,7 @@ void diff_changes_find(const struct diff_counts *counts, enum diff_kind kind,
 		find_share_only(ret);
 	if (kind == KIND_FUNCTION)
 		find_causes(counts, ret);
-	variances_free(&variances);
+	diff_variances_free(&variances);
 }
 
 void diff_changes_free(struct diff_changes *changes)

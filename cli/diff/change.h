@@ -4,7 +4,7 @@
  *
  * A function's value is its weight divided by the base (the weight of all samples, seconds,
  * requests). Its variance is estimated from the captures of each side, for all functions together
- * (runs.h); for a side's only capture, by a bootstrap of its blocks of time (resample.h). Intervals
+ * (variances.h); for a side's only capture, by a bootstrap of its blocks of time. Intervals
  * and probabilities are Student's, with Welch's degrees of freedom. All functions, or all paths of
  * a tree, are tested together (Benjamini and Hochberg 1995), so that only a given part of the sure
  * changes is expected to be chance.

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/diff/diff_print.h"
-#include "cli/diff/diff_view.h"
 #include "cli/print/json.h"
 
 static void print_string(const char *text, FILE *file)

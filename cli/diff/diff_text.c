@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "cli/diff/diff_print.h"
-#include "cli/diff/diff_view.h"
 #include "cli/diff/distribution.h"
 #include "cli/print/text.h"
 

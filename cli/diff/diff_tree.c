@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/diff/diff_print.h"
-#include "cli/diff/diff_view.h"
 #include "cli/print/text.h"
 #include "cli/report/report_tree.h"
 

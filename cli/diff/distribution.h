@@ -6,7 +6,7 @@
 #ifndef CLI_DIFF_DISTRIBUTION_H
 #define CLI_DIFF_DISTRIBUTION_H
 
-#include "cli/diff/diff_view.h"
+#include "cli/diff/diff_print.h"
 
 /* Sorted. */
 struct diff_values {

@@ -7,9 +7,15 @@
 #define CLI_DIFF_SUBJECTS_H
 
 #include "base/hash_index.h"
-#include "cli/diff/cells.h"
 #include "cli/profile/call_tree.h"
 #include "cli/profile/symbols.h"
+
+/* A subject's two counts: alone, and including its callees. */
+enum diff_part {
+	PART_SELF,
+	PART_TOTAL,
+	PARTS,
+};
 
 enum diff_side {
 	SIDE_OLD,
@@ -78,5 +84,33 @@ struct diff_edge *diff_edge_get(struct diff_subjects *subjects, struct diff_func
 /* CALL_TREE_ROOT is the caller's path of the first frame. */
 struct diff_item *diff_path_get(struct diff_subjects *subjects, size_t caller,
 				struct diff_function *function);
+
+/* ---- weights by subject and time ------------------------------------------------------------ */
+
+struct diff_cell {
+	size_t item;
+	uint64_t block; /* of time */
+	double weight[PARTS];
+};
+
+/* Several cells may have the same subject and block, until they are merged. */
+struct diff_cells {
+	struct diff_cell *items;
+	size_t n, capacity;
+};
+
+void diff_cells_free(struct diff_cells *cells);
+/*
+ * The cell at *newest, if it has that subject and block, or a new one: samples are nearly in order of
+ * time, so a subject's newest cell is mostly the right one.  Valid until the next call.
+ */
+struct diff_cell *diff_cells_get(struct diff_cells *cells, size_t item, uint64_t block,
+				 size_t *newest);
+/* Sorts by subject, then by block, and merges equal ones. */
+void diff_cells_merge(struct diff_cells *cells);
+/* Moves the cells of subject i to numbers[i]. */
+void diff_cells_renumber(struct diff_cells *cells, const size_t *numbers);
+/* Merges 2^shift blocks into one. */
+void diff_cells_coarsen(struct diff_cells *cells, unsigned int shift);
 
 #endif

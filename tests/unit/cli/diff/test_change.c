@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How often `stackreel diff` calls a change certain, on random captures whose changes are known. */
-#include "cli/diff/prior.h"
+#include "cli/diff/statistics.h"
 #include "tests/support/diff_runs.h"
 #include "tests/support/test.h"
 

@@ -4,7 +4,7 @@
 
 #include "cli/diff/gate.h"
 #include "cli/profile/stem.h"
-#include "cli/diff/student.h"
+#include "cli/diff/statistics.h"
 #include "tests/support/test.h"
 
 static void assert_stem(const char *name, const char *expected)

@@ -1,4 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Student's t and F distributions, and variances that are estimated together. */
+#ifndef CLI_DIFF_STATISTICS_H
+#define CLI_DIFF_STATISTICS_H
+
+#include <stddef.h>
+
+/* More make no difference to Student's t. */
+#define FREEDOM_MAX 1000
+
+/*
+ * The probability of a value at least as far from 0 as `t`, on either side; `freedom` is above 0.
+ */
+double student_two_sided(double t, double freedom);
+/* The t of which student_two_sided is `p`, above 0 and at most 1. */
+double student_limit(double p, double freedom);
+
+/* The probability that an F of that many degrees of freedom exceeds f. */
+double f_above(double f, double numerator, double denominator);
+
 /*
  * Variances that are estimated together, because each alone has too few values: empirical Bayes, as
  * in limma (Smyth 2004, Statistical Applications in Genetics and Molecular Biology 3(1), article
@@ -6,14 +25,6 @@
  * prior, so the estimates follow a scaled F. The prior is fitted to all estimates by maximum
  * likelihood; each estimate is then shrunk towards it and gains degrees of freedom.
  */
-#ifndef CLI_DIFF_PRIOR_H
-#define CLI_DIFF_PRIOR_H
-
-#include <stddef.h>
-
-/* More make no difference to Student's t. */
-#define FREEDOM_MAX 1000
-
 struct diff_prior {
 	double variance, freedom; /* freedom 0: no prior */
 	double likelihood;	  /* its logarithm, up to a constant */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/diff/diff_view.h"
+#include "cli/diff/diff_print.h"
 #include "cli/print/text.h"
 
 /* A caller's minimum share of a change to be listed. */
