@@ -221,10 +221,22 @@ static void count_function(struct walk *walk, struct diff_function *function,
 			->weight[walk->capture->side][part] += weight;
 }
 
+/* Whether the trace has not had the function yet: of its calls in the trace, this is the outermost. */
+static bool is_outermost(const struct walk *walk, struct diff_function *function)
+{
+	bool is_new = function->trace != walk->n_traces;
+
+	function->trace = walk->n_traces;
+	return is_new;
+}
+
 /*
- * From the root down: a function that calls itself counts once, by its first caller; and what is
- * left of a recursion, or of a function that was split or inlined into itself, has not itself as
- * caller.
+ * Goes from the root to the leaf, with each call's caller.  A trace counts once in the total of each
+ * of its functions, in however many calls it is: at the outermost one, whose caller is the function's
+ * caller.  The self count is the leaf's.
+ *
+ * Neighbours of the same function are one call, so that no function is its own caller: it called
+ * itself, or its parts did, or it was inlined into itself.
  */
 static void count_functions(struct walk *walk, struct scope *scope, const struct reel_trace *trace,
 			    uint64_t grain, double weight)
@@ -243,9 +255,8 @@ static void count_functions(struct walk *walk, struct scope *scope, const struct
 			continue;
 		caller = function;
 		function = callee;
-		if (function->trace == walk->n_traces)
+		if (!is_outermost(walk, function))
 			continue;
-		function->trace = walk->n_traces;
 		count_function(walk, function, caller, PART_TOTAL, grain, weight);
 		if (trace->frames[i]->inlined)
 			function->inlined[walk->capture->side] += weight;
@@ -336,7 +347,7 @@ static uint64_t grain_of(struct walk *walk, uint64_t time)
 	return time / GRAIN_NS >> walk->shift;
 }
 
-static void see_time(struct walk *walk, uint64_t time)
+static void record_time(struct walk *walk, uint64_t time)
 {
 	if (!walk->n_traces++ || time < walk->first_time)
 		walk->first_time = time;
@@ -349,8 +360,8 @@ static bool is_event(const struct reel_event_info *event, const char *name)
 	return event && name && !strcmp(event->name, name);
 }
 
-static bool add_trace(void *context, const struct reel_trace *trace,
-		      const struct reel_event_info *event)
+static bool count_trace(void *context, const struct reel_trace *trace,
+			const struct reel_event_info *event)
 {
 	struct walk *walk = context;
 	struct diff_counts *counts = walk->counts;
@@ -369,7 +380,7 @@ static bool add_trace(void *context, const struct reel_trace *trace,
 		count_sum(walk, SUM_BASE, grain, weight);
 		return true;
 	}
-	see_time(walk, trace->time);
+	record_time(walk, trace->time);
 	counts->is_time = !strcmp(event->weight_unit, "ns");
 	counts->samples[side]++;
 	counts->weight[side] += weight;
@@ -412,10 +423,9 @@ static void set_bases(struct walk *walk, double of_all)
 	for (int kind = 0; kind < KINDS; kind++)
 		make_blocks(walk, &capture->cells[kind], grains);
 	make_blocks(walk, &walk->sums, grains);
-	for (size_t i = 0; i < walk->sums.n && counts->per == PER_ALL; i++)
-		capture->base[walk->sums.items[i].block] = walk->sums.items[i].weight[SUM_ALL];
-	for (size_t i = 0; i < walk->sums.n && counts->per == PER_EVENT; i++)
-		capture->base[walk->sums.items[i].block] = walk->sums.items[i].weight[SUM_BASE];
+	for (size_t i = 0; i < walk->sums.n && of_all <= 0; i++)
+		capture->base[walk->sums.items[i].block] =
+			walk->sums.items[i].weight[counts->per == PER_ALL ? SUM_ALL : SUM_BASE];
 	for (size_t i = 0; i < capture->n_blocks && of_all > 0; i++) {
 		uint64_t size = i + 1 < capture->n_blocks ? grains : n - grains * i;
 
@@ -443,7 +453,7 @@ static bool finish_capture(struct walk *walk)
 	return sum > 0;
 }
 
-static void see_start(struct diff_counts *counts, enum diff_side side, uint64_t start)
+static void record_start(struct diff_counts *counts, enum diff_side side, uint64_t start)
 {
 	if (!counts->first_start[side] || start < counts->first_start[side])
 		counts->first_start[side] = start;
@@ -473,9 +483,9 @@ bool diff_counts_add(struct diff_counts *counts, struct session *session, enum d
 
 	for (size_t i = 0; i < functions->n; i++)
 		functions->items[i]->function->trace = 0;
-	see_start(counts, side, reel_capture_info(session->capture)->start_wall_time);
+	record_start(counts, side, reel_capture_info(session->capture)->start_wall_time);
 	walk_init(&walk);
-	ok = session_visit(session, add_trace, &walk);
+	ok = session_visit(session, count_trace, &walk);
 	if (ok && !walk.n_traces) {
 		complain("%s: no samples%s%s", session->options->file,
 			 counts->event ? " of the event " : "", counts->event ? counts->event : "");
