@@ -151,11 +151,10 @@ static FILE *temporary_file(void)
 static int print_result(const struct sql_options *options, const char *query, FILE *cells,
 			struct sqlite_export *export, int status)
 {
-	struct database *database = sqlite_export_database(export);
 	struct query_result result;
 	struct output output;
 
-	if (!query_run(database, query, cells, &result) ||
+	if (!query_run(&export->database, query, cells, &result) ||
 	    !output_open(&output, options->common.output)) {
 		status = STATUS_ERROR;
 	} else {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "cli/export/trace_facts.h"
 #include "cli/sql/database.h"
 #include "cli/print/text.h"
 #include "cli/session/session.h"
@@ -311,10 +312,18 @@ void bind_literal(sqlite3_stmt *statement, int column, const char *text)
 	sqlite3_bind_text(statement, column, text, -1, SQLITE_STATIC);
 }
 
-void bind_id(sqlite3_stmt *statement, int column, uint32_t id)
+void bind_or_null(sqlite3_stmt *statement, int column, uint64_t value)
 {
-	if (id)
-		sqlite3_bind_int64(statement, column, id);
+	if (value)
+		bind_number(statement, column, value);
 	else
 		sqlite3_bind_null(statement, column);
+}
+
+void bind_wall_time(sqlite3_stmt *statement, int column, const struct reel_capture_info *info,
+		    uint64_t time)
+{
+	uint64_t wall_time;
+
+	bind_or_null(statement, column, wall_time_of(info, time, &wall_time) ? wall_time : 0);
 }

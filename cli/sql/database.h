@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "include/stackreel.h"
+
 struct database {
 	bool reads_values; /* a checked query reads frame_values */
 	sqlite3 *connection;
@@ -44,7 +46,10 @@ void bind_text_or_null(sqlite3_stmt *statement, int column, const char *text);
  * statement is done.
  */
 void bind_literal(sqlite3_stmt *statement, int column, const char *text);
-/* NULL for 0. */
-void bind_id(sqlite3_stmt *statement, int column, uint32_t id);
+/* A number; NULL for 0. */
+void bind_or_null(sqlite3_stmt *statement, int column, uint64_t value);
+/* ns since 1970 of a time of the capture's clock; NULL if the capture does not state it. */
+void bind_wall_time(sqlite3_stmt *statement, int column, const struct reel_capture_info *info,
+		    uint64_t time);
 
 #endif

@@ -5,10 +5,8 @@
  */
 #include <string.h>
 
-#include "cli/sql/process_records.h"
-#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
-#include "cli/session/session.h"
+#include "cli/sql/sqlite.h"
 
 static const char prepare_tables[] =
 	"CREATE TEMP TABLE record_spaces (number INTEGER PRIMARY KEY, pid);"
@@ -25,23 +23,23 @@ static const char join_tables[] =
 	"  ORDER BY r.time, r.rowid;"
 	"DROP TABLE records; DROP TABLE record_threads; DROP TABLE record_spaces;";
 
-enum statement {
-	ADD_SPACE,
-	ADD_THREAD,
-	ADD_RECORD,
-	STATEMENTS,
+enum record_statement {
+	RECORD_SPACE,
+	RECORD_THREAD,
+	RECORD_EVENT,
+	RECORD_STATEMENTS,
 };
 
-static const char *const texts[STATEMENTS] = {
-	[ADD_SPACE] = "INSERT OR IGNORE INTO record_spaces VALUES (?, ?)",
-	[ADD_THREAD] = "INSERT OR IGNORE INTO record_threads VALUES (?, ?, ?, nullif(?, 0))",
-	[ADD_RECORD] = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)",
+static const char *const texts[RECORD_STATEMENTS] = {
+	[RECORD_SPACE] = "INSERT OR IGNORE INTO record_spaces VALUES (?, ?)",
+	[RECORD_THREAD] = "INSERT OR IGNORE INTO record_threads VALUES (?, ?, ?, nullif(?, 0))",
+	[RECORD_EVENT] = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?)",
 };
 
 struct loader {
 	struct database *database;
 	const struct reel_capture_info *info;
-	sqlite3_stmt *statements[STATEMENTS];
+	sqlite3_stmt *statements[RECORD_STATEMENTS];
 	bool ok;
 };
 
@@ -74,7 +72,7 @@ static void bind_field(sqlite3_stmt *statement, int column, const struct reel_re
 
 static bool add_space(struct loader *loader, const struct reel_record_view *record)
 {
-	sqlite3_stmt *statement = loader->statements[ADD_SPACE];
+	sqlite3_stmt *statement = loader->statements[RECORD_SPACE];
 
 	bind_field(statement, 1, record, "id");
 	bind_field(statement, 2, record, "pid");
@@ -83,7 +81,7 @@ static bool add_space(struct loader *loader, const struct reel_record_view *reco
 
 static bool add_thread(struct loader *loader, const struct reel_record_view *record)
 {
-	sqlite3_stmt *statement = loader->statements[ADD_THREAD];
+	sqlite3_stmt *statement = loader->statements[RECORD_THREAD];
 
 	bind_field(statement, 1, record, "id");
 	bind_field(statement, 2, record, "space");
@@ -95,15 +93,13 @@ static bool add_thread(struct loader *loader, const struct reel_record_view *rec
 static bool add_record(struct loader *loader, const struct reel_record_view *record,
 		       const char *kind, const char *thread)
 {
-	sqlite3_stmt *statement = loader->statements[ADD_RECORD];
+	sqlite3_stmt *statement = loader->statements[RECORD_EVENT];
 	const struct reel_field *comm = field_of(record, "comm");
 	_cleanup_free_ char *name = NULL;
-	uint64_t time = number_of(record, "time"), wall_time;
+	uint64_t time = number_of(record, "time");
 
 	bind_number(statement, 1, time);
-	sqlite3_bind_null(statement, 2);
-	if (wall_time_of(loader->info, time, &wall_time))
-		bind_number(statement, 2, wall_time);
+	bind_wall_time(statement, 2, loader->info, time);
 	bind_literal(statement, 3, kind);
 	bind_field(statement, 4, record, thread);
 	/* A thread's first space, whose process remains its own. */
@@ -142,13 +138,13 @@ bool process_records_load(struct database *database, struct reel_capture *captur
 	struct loader loader = { .database = database, .info = reel_capture_info(capture) };
 
 	loader.ok = database_run(database, prepare_tables);
-	for (size_t i = 0; i < STATEMENTS && loader.ok; i++) {
+	for (size_t i = 0; i < RECORD_STATEMENTS && loader.ok; i++) {
 		loader.statements[i] = database_prepare(database, texts[i]);
 		loader.ok = loader.statements[i];
 	}
 	if (loader.ok && !no_error(reel_capture_visit_side_records(capture, load_record, &loader)))
 		loader.ok = false;
-	for (size_t i = 0; i < STATEMENTS; i++)
+	for (size_t i = 0; i < RECORD_STATEMENTS; i++)
 		sqlite3_finalize(loader.statements[i]);
 	return loader.ok && database_run(database, join_tables);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/sql/schema.h"
+#include "cli/sql/sqlite.h"
 
 /* application_id: "REEL", which file(1) shows. */
 const char schema_tables[] =

@@ -4,11 +4,8 @@
 #include <string.h>
 
 #include "cli/export/formats.h"
-#include "cli/sql/process_records.h"
 #include "cli/sql/query.h"
-#include "cli/sql/schema.h"
 #include "cli/sql/sqlite.h"
-#include "cli/sql/sqlite_internal.h"
 #include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
@@ -117,12 +114,12 @@ static bool add_frame(void *context, const struct reel_frame *frame, enum reel_s
 	uint32_t line = line_of(export, frame);
 
 	*function_ret = function_of(export, frame);
-	bind_id(query, 1, id);
-	bind_id(query, 2, *function_ret);
-	bind_id(query, 3, sqlite_module_row(export, frame->module_id));
+	bind_or_null(query, 1, id);
+	bind_or_null(query, 2, *function_ret);
+	bind_or_null(query, 3, sqlite_module_row(export, frame->module_id));
 	bind_bits(query, 4, frame->module_address);
 	bind_number(query, 5, frame->function_offset);
-	bind_id(query, 6, line);
+	bind_or_null(query, 6, line);
 	sqlite3_bind_int(query, 7, frame->inlined);
 	sqlite3_bind_int(query, 8, frame->kernel);
 	sqlite3_bind_int(query, 9, frame->exact);
@@ -136,9 +133,9 @@ static bool add_stack(void *context, const struct stack_node *node, const struct
 	struct sqlite_export *export = context;
 	sqlite3_stmt *query = export->statements[ADD_STACK];
 
-	bind_id(query, 1, node->id);
-	bind_id(query, 2, node->parent);
-	bind_id(query, 3, node->frame);
+	bind_or_null(query, 1, node->id);
+	bind_or_null(query, 2, node->parent);
+	bind_or_null(query, 3, node->frame);
 	sqlite3_bind_int64(query, 4, node->depth);
 	sqlite3_bind_int(query, 5, (int)stack_stop(trace));
 	sqlite3_bind_int(query, 6, trace_is_cut(trace));
@@ -200,14 +197,14 @@ static bool write_members(struct sqlite_export *export, const struct members *me
 		const struct member *member = &members->items[id - members->first];
 		int column = 3;
 
-		bind_id(query, 1, id);
-		bind_id(query, 2, export->n_captures);
+		bind_or_null(query, 1, id);
+		bind_or_null(query, 2, export->n_captures);
 		if (are_threads) {
-			bind_id(query, column++, member->process);
+			bind_or_null(query, column++, member->process);
 			bind_bits(query, column++, member->thread);
 		}
 		sqlite3_bind_int64(query, column++, group->number);
-		bind_id(query, column++, member->namespace_id);
+		bind_or_null(query, column++, member->namespace_id);
 		bind_text(query, column, group->comm);
 		if (!sqlite_step(export, statement))
 			return false;
@@ -302,7 +299,7 @@ static bool add_value(struct sqlite_export *export, const struct reel_trace *tra
 
 	sqlite3_bind_int64(query, 1, (sqlite3_int64) export->n_samples);
 	sqlite3_bind_int64(query, 2, (sqlite3_int64)value->frame);
-	bind_id(query, 3, function);
+	bind_or_null(query, 3, function);
 	bind_text(query, 4, value->name);
 	bind_literal(query, 5, value->is_parameter ? "argument" : value->is_local ? "local" : NULL);
 	bind_literal(query, 6, reel_value_state_name(value->state));
@@ -347,31 +344,26 @@ static bool add_sample(void *state, const struct reel_trace *trace,
 						     .process = process });
 	uint32_t event_id = sqlite_event_of(export, event), comm = comm_of(export, trace->comm),
 		 stack;
-	uint64_t wall_time;
 
 	if (!event_id || !comm || !stack_tree_add(&export->tree, trace, &stack))
 		return false;
 	sqlite3_bind_int64(query, 1, (sqlite3_int64)++ export->n_samples);
-	bind_id(query, 2, export->n_captures);
+	bind_or_null(query, 2, export->n_captures);
 	bind_number(query, 3, trace->id);
 	bind_number(query, 4, trace->time);
-	sqlite3_bind_null(query, 5);
-	if (wall_time_of(export->session->info, trace->time, &wall_time))
-		bind_number(query, 5, wall_time);
-	bind_id(query, 6, event_id);
+	bind_wall_time(query, 5, export->session->info, trace->time);
+	bind_or_null(query, 6, event_id);
 	bind_number(query, 7, trace->weight);
 	sqlite3_bind_int64(query, 8, trace->cpu);
-	bind_id(query, 9, thread);
-	bind_id(query, 10, comm);
+	bind_or_null(query, 9, thread);
+	bind_or_null(query, 10, comm);
 	bind_literal(query, 11, where_name(trace->where));
 	bind_literal(query, 12, reel_state_name(trace->state));
 	sqlite3_bind_null(query, 13);
 	if (trace->n_frames)
 		bind_bits(query, 13, trace->addresses[0]);
-	bind_id(query, 14, stack);
-	sqlite3_bind_null(query, 15);
-	if (trace->stack_size)
-		bind_number(query, 15, trace->stack_size);
+	bind_or_null(query, 14, stack);
+	bind_or_null(query, 15, trace->stack_size);
 	sqlite3_bind_int(query, 16, trace->stack_size_is_minimum);
 	return sqlite_step(export, ADD_SAMPLE) && add_labels(export, trace) &&
 	       add_values(export, trace);
@@ -430,11 +422,6 @@ bool sqlite_export_finish(struct sqlite_export *export)
 		database_run(database, "COMMIT") && database_run(database, schema_indexes);
 	query_forbid_rest(database);
 	return export->is_finished;
-}
-
-struct database *sqlite_export_database(struct sqlite_export *export)
-{
-	return &export->database;
 }
 
 static bool export_close(void *state, bool ok)

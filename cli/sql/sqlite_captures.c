@@ -3,10 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
-#include "cli/sql/sqlite_internal.h"
+#include "cli/sql/sqlite.h"
 
 /* ---- modules ------------------------------------------------------------------------------ */
 
@@ -37,16 +36,14 @@ static uint32_t add_event(struct sqlite_export *export, const struct reel_event_
 
 	sqlite3_reset(query);
 	sqlite3_clear_bindings(query);
-	bind_id(query, 1, ++export->n_events);
-	bind_id(query, 2, export->n_captures);
+	bind_or_null(query, 1, ++export->n_events);
+	bind_or_null(query, 2, export->n_captures);
 	bind_text(query, 4, event_name(info));
 	if (info) {
 		sqlite3_bind_int64(query, 3, info->id);
 		bind_text(query, 5, info->weight_unit);
-		if (info->frequency)
-			bind_number(query, 6, info->frequency);
-		if (info->period)
-			bind_number(query, 7, info->period);
+		bind_or_null(query, 6, info->frequency);
+		bind_or_null(query, 7, info->period);
 	}
 	return sqlite_step(export, ADD_EVENT) ? export->n_events : 0;
 }
@@ -89,7 +86,7 @@ static bool add_capture(struct sqlite_export *export, const char *path)
 	const struct reel_capture_info *info = export->session->info;
 	sqlite3_stmt *query = export->statements[ADD_CAPTURE];
 
-	bind_id(query, 1, export->n_captures);
+	bind_or_null(query, 1, export->n_captures);
 	bind_text(query, 2, path);
 	bind_hex(query, 3, info->file_id, sizeof(info->file_id));
 	bind_text_or_null(query, 4, info->tool_version);
@@ -100,9 +97,7 @@ static bool add_capture(struct sqlite_export *export, const char *path)
 	bind_text(query, 9, info->arch);
 	sqlite3_bind_int64(query, 10, info->cpus);
 	bind_number(query, 11, info->start_time);
-	sqlite3_bind_null(query, 12);
-	if (info->start_wall_time)
-		bind_number(query, 12, info->start_wall_time);
+	bind_or_null(query, 12, info->start_wall_time);
 	bind_number(query, 13, info->samples);
 	sqlite3_bind_int(query, 14, info->complete);
 	return sqlite_step(export, ADD_CAPTURE);
@@ -150,8 +145,8 @@ static bool add_modules(struct sqlite_export *export)
 
 		if (!sqlite_module_row(export, module->id))
 			continue;
-		bind_id(query, 1, sqlite_module_row(export, module->id));
-		bind_id(query, 2, export->n_captures);
+		bind_or_null(query, 1, sqlite_module_row(export, module->id));
+		bind_or_null(query, 2, export->n_captures);
 		bind_bits(query, 3, module->id);
 		bind_literal(query, 4, kind);
 		bind_text(query, 5, module->path);
@@ -175,7 +170,7 @@ static bool add_losses(struct sqlite_export *export)
 	const struct reel_loss_info *losses = reel_capture_losses(export->session->capture, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		bind_id(query, 1, export->n_captures);
+		bind_or_null(query, 1, export->n_captures);
 		sqlite3_bind_null(query, 2);
 		if (losses[i].cpu != UINT32_MAX)
 			sqlite3_bind_int64(query, 2, losses[i].cpu);
@@ -194,13 +189,9 @@ static bool add_marks(struct sqlite_export *export)
 	const struct reel_mark_info *marks = reel_capture_marks(export->session->capture, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		uint64_t wall_time;
-
-		bind_id(query, 1, export->n_captures);
+		bind_or_null(query, 1, export->n_captures);
 		bind_number(query, 2, marks[i].time);
-		sqlite3_bind_null(query, 3);
-		if (wall_time_of(export->session->info, marks[i].time, &wall_time))
-			bind_number(query, 3, wall_time);
+		bind_wall_time(query, 3, export->session->info, marks[i].time);
 		bind_literal(query, 4, reel_mark_name(marks[i].kind));
 		bind_text(query, 5, marks[i].text);
 		if (!sqlite_step(export, ADD_MARK))
@@ -217,7 +208,7 @@ static bool add_problems(struct sqlite_export *export)
 		reel_capture_problems(export->session->capture, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		bind_id(query, 1, export->n_captures);
+		bind_or_null(query, 1, export->n_captures);
 		bind_text(query, 2, problems[i].message);
 		if (!sqlite_step(export, ADD_PROBLEM))
 			return false;
