@@ -23,7 +23,7 @@ void message_writer_free(struct message_writer *writer)
 	free(writer->bytes);
 }
 
-static bool compress_bytes(struct message_writer *writer, uint8_t *bytes, size_t size, int flush)
+static void compress_bytes(struct message_writer *writer, uint8_t *bytes, size_t size, int flush)
 {
 	uint8_t out[16 << 10];
 
@@ -35,13 +35,14 @@ static bool compress_bytes(struct message_writer *writer, uint8_t *bytes, size_t
 		deflate(&writer->zlib, flush);
 		fwrite(out, 1, sizeof(out) - writer->zlib.avail_out, writer->file);
 	} while (!writer->zlib.avail_out);
-	return !ferror(writer->file);
 }
 
-bool message_write(struct message_writer *writer, const ProtobufCMessage *message)
+void message_write(struct message_writer *writer, const ProtobufCMessage *message)
 {
 	size_t size = protobuf_c_message_get_packed_size(message);
 
+	if (ferror(writer->file))
+		return;
 	if (size > writer->capacity || !writer->bytes) {
 		free(writer->bytes);
 		writer->capacity = size * 2 + 256;
@@ -49,12 +50,14 @@ bool message_write(struct message_writer *writer, const ProtobufCMessage *messag
 	}
 	protobuf_c_message_pack(message, writer->bytes);
 	if (writer->compressed)
-		return compress_bytes(writer, writer->bytes, size, Z_NO_FLUSH);
-	fwrite(writer->bytes, 1, size, writer->file);
-	return !ferror(writer->file);
+		compress_bytes(writer, writer->bytes, size, Z_NO_FLUSH);
+	else
+		fwrite(writer->bytes, 1, size, writer->file);
 }
 
 bool message_writer_finish(struct message_writer *writer)
 {
-	return !writer->compressed || compress_bytes(writer, NULL, 0, Z_FINISH);
+	if (writer->compressed)
+		compress_bytes(writer, NULL, 0, Z_FINISH);
+	return !ferror(writer->file);
 }

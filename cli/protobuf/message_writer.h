@@ -18,9 +18,9 @@ struct message_writer {
 };
 
 void message_writer_init(struct message_writer *writer, FILE *file, bool compressed);
-/* False after a write error. */
-bool message_write(struct message_writer *writer, const ProtobufCMessage *message);
-/* Writes the remaining compressed data. */
+/* Nothing after a write error, which ferror(writer->file) states. */
+void message_write(struct message_writer *writer, const ProtobufCMessage *message);
+/* Writes the remaining compressed data; false after a write error. */
 bool message_writer_finish(struct message_writer *writer);
 void message_writer_free(struct message_writer *writer);
 

@@ -222,7 +222,7 @@ static struct measure measure_of(struct otlp *otlp, uint32_t event, bool is_weig
 	return measure;
 }
 
-static bool write_profile(struct otlp *otlp, struct measure *measure, Sample **samples, size_t n)
+static void write_profile(struct otlp *otlp, struct measure *measure, Sample **samples, size_t n)
 {
 	Profile profile = INIT(PROFILE), *profiles = &profile;
 	Scope scope = INIT(INSTRUMENTATION_SCOPE);
@@ -246,7 +246,7 @@ static bool write_profile(struct otlp *otlp, struct measure *measure, Sample **s
 	resource_profiles.scope_profiles = &scopes;
 	data.n_resource_profiles = 1;
 	data.resource_profiles = &resources;
-	return message_write(&otlp->writer, &data.base);
+	message_write(&otlp->writer, &data.base);
 }
 
 /* Samples of one profile, and the messages they point to. */
@@ -277,56 +277,54 @@ static void set_sample(struct otlp *otlp, const struct measure *measure, uint32_
 	sample->values = &room->values[at];
 }
 
-static bool write_measure(struct otlp *otlp, struct measure measure, struct sample_room *room)
+static void write_measure(struct otlp *otlp, struct measure measure, struct sample_room *room)
 {
 	size_t n = 0;
-	bool ok = true;
 
-	for (uint32_t i = 1; i <= otlp->sums.samples.count && ok; i++) {
+	for (uint32_t i = 1; i <= otlp->sums.samples.count; i++) {
 		if (sample_key_of(&otlp->sums, i)->event != measure.event)
 			continue;
 		set_sample(otlp, &measure, i, room, n++);
 		if (n < SAMPLES_MAX)
 			continue;
-		ok = write_profile(otlp, &measure, room->pointers, n);
+		write_profile(otlp, &measure, room->pointers, n);
 		n = 0;
 	}
-	return ok && (!n || write_profile(otlp, &measure, room->pointers, n));
+	if (n)
+		write_profile(otlp, &measure, room->pointers, n);
 }
 
 /* The main one first: viewers show it by default. */
-static bool write_profiles(struct otlp *otlp)
+static void write_profiles(struct otlp *otlp)
 {
 	struct sample_sums *sums = &otlp->sums;
 	struct sample_room *room = memory_get(sizeof(*room));
 	uint32_t first = sample_sums_main_event(sums);
-	bool ok = true;
 
-	for (uint32_t i = 0; i <= sums->events.count && ok; i++) {
+	for (uint32_t i = 0; i <= sums->events.count; i++) {
 		uint32_t event = i ? i : first;
 
 		if (!event || (i && i == first))
 			continue;
 		if (sample_event_has_weight(sums, event))
-			ok = write_measure(otlp, measure_of(otlp, event, true), room);
-		ok = ok && write_measure(otlp, measure_of(otlp, event, false), room);
+			write_measure(otlp, measure_of(otlp, event, true), room);
+		write_measure(otlp, measure_of(otlp, event, false), room);
 	}
 	free(room);
-	return ok;
 }
 
 /* ---- the dictionary ---------------------------------------------------------------------- */
 
 /* Written in parts, which readers join. The first entry of each table is empty and means none. */
-static bool write_dictionary(struct otlp *otlp, Dictionary *dictionary)
+static void write_dictionary(struct otlp *otlp, Dictionary *dictionary)
 {
 	ProfilesData data = INIT(PROFILES_DATA);
 
 	data.dictionary = dictionary;
-	return message_write(&otlp->writer, &data.base);
+	message_write(&otlp->writer, &data.base);
 }
 
-static bool write_empty(struct otlp *otlp)
+static void write_empty(struct otlp *otlp)
 {
 	Mapping mapping = INIT(MAPPING), *mappings = &mapping;
 	Location location = INIT(LOCATION), *locations = &location;
@@ -344,15 +342,14 @@ static bool write_empty(struct otlp *otlp)
 	dictionary.link_table = &links;
 	dictionary.attribute_table = &attributes;
 	dictionary.stack_table = &stacks;
-	return write_dictionary(otlp, &dictionary);
+	write_dictionary(otlp, &dictionary);
 }
 
-static bool write_mappings(struct otlp *otlp)
+static void write_mappings(struct otlp *otlp)
 {
 	const struct profile_tables *tables = &otlp->sums.tables;
-	bool ok = true;
 
-	for (uint32_t i = 1; i <= tables->mappings.count && ok; i++) {
+	for (uint32_t i = 1; i <= tables->mappings.count; i++) {
 		const struct profile_mapping from = profile_mapping_of(tables, i);
 		struct attribute_list attributes = { .n = 0 };
 		Mapping mapping = INIT(MAPPING), *item = &mapping;
@@ -367,9 +364,8 @@ static bool write_mappings(struct otlp *otlp)
 		mapping.attribute_indices = attributes.items;
 		dictionary.n_mapping_table = 1;
 		dictionary.mapping_table = &item;
-		ok = write_dictionary(otlp, &dictionary);
+		write_dictionary(otlp, &dictionary);
 	}
-	return ok;
 }
 
 /* As OpenTelemetry's semantic conventions name it. */
@@ -385,7 +381,7 @@ static const char *frame_type(const struct profile_tables *tables, uint32_t numb
 							: "native";
 }
 
-static bool write_location(struct otlp *otlp, uint32_t number)
+static void write_location(struct otlp *otlp, uint32_t number)
 {
 	struct profile_tables *tables = &otlp->sums.tables;
 	const struct profile_location *from = profile_location_of(tables, number);
@@ -395,7 +391,6 @@ static bool write_location(struct otlp *otlp, uint32_t number)
 	struct attribute_list attributes = { .n = 0 };
 	Location location = INIT(LOCATION), *item = &location;
 	Dictionary dictionary = INIT(PROFILES_DICTIONARY);
-	bool ok;
 
 	for (uint32_t i = 0; i < from->n_lines; i++) {
 		lines[i] = (Line)INIT(LINE);
@@ -414,27 +409,23 @@ static bool write_location(struct otlp *otlp, uint32_t number)
 	location.attribute_indices = attributes.items;
 	dictionary.n_location_table = 1;
 	dictionary.location_table = &item;
-	ok = write_dictionary(otlp, &dictionary);
+	write_dictionary(otlp, &dictionary);
 	free(items);
 	free(lines);
-	return ok;
 }
 
-static bool write_locations(struct otlp *otlp)
+static void write_locations(struct otlp *otlp)
 {
-	bool ok = true;
 
-	for (uint32_t i = 1; i <= otlp->sums.tables.locations.count && ok; i++)
-		ok = write_location(otlp, i);
-	return ok;
+	for (uint32_t i = 1; i <= otlp->sums.tables.locations.count; i++)
+		write_location(otlp, i);
 }
 
-static bool write_functions(struct otlp *otlp)
+static void write_functions(struct otlp *otlp)
 {
 	const struct numbers *functions = &otlp->sums.tables.functions;
-	bool ok = true;
 
-	for (uint32_t i = 1; i <= functions->count && ok; i++) {
+	for (uint32_t i = 1; i <= functions->count; i++) {
 		const struct profile_function *from = numbers_get(functions, i);
 		Function function = INIT(FUNCTION), *item = &function;
 		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
@@ -445,19 +436,17 @@ static bool write_functions(struct otlp *otlp)
 		function.start_line = from->line;
 		dictionary.n_function_table = 1;
 		dictionary.function_table = &item;
-		ok = write_dictionary(otlp, &dictionary);
+		write_dictionary(otlp, &dictionary);
 	}
-	return ok;
 }
 
-static bool write_stacks(struct otlp *otlp)
+static void write_stacks(struct otlp *otlp)
 {
 	const struct numbers *all = &otlp->sums.tables.stacks;
 	int32_t *locations = NULL;
 	size_t capacity = 0;
-	bool ok = true;
 
-	for (uint32_t i = 1; i <= otlp->stacks.count && ok; i++) {
+	for (uint32_t i = 1; i <= otlp->stacks.count; i++) {
 		uint32_t at = *(const uint32_t *)numbers_get(&otlp->stacks, i);
 		Stack stack = INIT(STACK), *item = &stack;
 		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
@@ -474,17 +463,15 @@ static bool write_stacks(struct otlp *otlp)
 		stack.location_indices = locations;
 		dictionary.n_stack_table = 1;
 		dictionary.stack_table = &item;
-		ok = write_dictionary(otlp, &dictionary);
+		write_dictionary(otlp, &dictionary);
 	}
 	free(locations);
-	return ok;
 }
 
-static bool write_links(struct otlp *otlp)
+static void write_links(struct otlp *otlp)
 {
-	bool ok = true;
 
-	for (uint32_t i = 1; i <= otlp->links.count && ok; i++) {
+	for (uint32_t i = 1; i <= otlp->links.count; i++) {
 		struct link_ids ids = *(const struct link_ids *)numbers_get(&otlp->links, i);
 		Link link = INIT(LINK), *item = &link;
 		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
@@ -493,16 +480,14 @@ static bool write_links(struct otlp *otlp)
 		link.span_id = (ProtobufCBinaryData){ sizeof(ids.span), ids.span };
 		dictionary.n_link_table = 1;
 		dictionary.link_table = &item;
-		ok = write_dictionary(otlp, &dictionary);
+		write_dictionary(otlp, &dictionary);
 	}
-	return ok;
 }
 
-static bool write_attributes(struct otlp *otlp)
+static void write_attributes(struct otlp *otlp)
 {
-	bool ok = true;
 
-	for (uint32_t i = 1; i <= otlp->attributes.count && ok; i++) {
+	for (uint32_t i = 1; i <= otlp->attributes.count; i++) {
 		const struct attribute *from = numbers_get(&otlp->attributes, i);
 		AnyValue value = INIT(ANY_VALUE);
 		Attribute attribute = INIT(KEY_VALUE_AND_UNIT), *item = &attribute;
@@ -522,25 +507,22 @@ static bool write_attributes(struct otlp *otlp)
 		attribute.value = &value;
 		dictionary.n_attribute_table = 1;
 		dictionary.attribute_table = &item;
-		ok = write_dictionary(otlp, &dictionary);
+		write_dictionary(otlp, &dictionary);
 	}
-	return ok;
 }
 
-static bool write_texts(struct otlp *otlp)
+static void write_texts(struct otlp *otlp)
 {
 	const struct profile_tables *tables = &otlp->sums.tables;
-	bool ok = true;
 
-	for (uint32_t i = 0; i <= tables->texts.count && ok; i++) {
+	for (uint32_t i = 0; i <= tables->texts.count; i++) {
 		char *text = (char *)profile_text_of(tables, i);
 		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
 
 		dictionary.n_string_table = 1;
 		dictionary.string_table = &text;
-		ok = write_dictionary(otlp, &dictionary);
+		write_dictionary(otlp, &dictionary);
 	}
-	return ok;
 }
 
 static bool otlp_close(void *state, bool ok)
@@ -548,9 +530,18 @@ static bool otlp_close(void *state, bool ok)
 	struct otlp *otlp = state;
 
 	/* Write tables after the data that refers to them, since they grow until then. */
-	ok = ok && write_profiles(otlp) && write_empty(otlp) && write_mappings(otlp) &&
-	     write_locations(otlp) && write_functions(otlp) && write_stacks(otlp) &&
-	     write_links(otlp) && write_attributes(otlp) && write_texts(otlp);
+	if (ok) {
+		write_profiles(otlp);
+		write_empty(otlp);
+		write_mappings(otlp);
+		write_locations(otlp);
+		write_functions(otlp);
+		write_stacks(otlp);
+		write_links(otlp);
+		write_attributes(otlp);
+		write_texts(otlp);
+		ok = message_writer_finish(&otlp->writer);
+	}
 	message_writer_free(&otlp->writer);
 	sample_sums_free(&otlp->sums);
 	numbers_free(&otlp->attributes);

@@ -62,7 +62,7 @@ static void *perfetto_open(const struct export_target *target)
 	return perfetto;
 }
 
-static bool write_packet(struct perfetto *perfetto, Packet *packet, uint32_t sequence)
+static void write_packet(struct perfetto *perfetto, Packet *packet, uint32_t sequence)
 {
 	Perfetto__Protos__Trace trace = PERFETTO__PROTOS__TRACE__INIT;
 
@@ -70,13 +70,13 @@ static bool write_packet(struct perfetto *perfetto, Packet *packet, uint32_t seq
 	packet->trusted_packet_sequence_id = sequence;
 	trace.n_packet = 1;
 	trace.packet = &packet;
-	return message_write(&perfetto->writer, &trace.base);
+	message_write(&perfetto->writer, &trace.base);
 }
 
 /* ---- clocks ------------------------------------------------------------------------------ */
 
 /* If the capture states when it began, use wall-clock times, so that several captures line up. */
-static bool write_clocks(struct perfetto *perfetto, const struct reel_capture_info *info)
+static void write_clocks(struct perfetto *perfetto, const struct reel_capture_info *info)
 {
 	bool has_wall_time = info->start_wall_time != 0;
 	Perfetto__Protos__ClockSnapshot__Clock wall = PERFETTO__PROTOS__CLOCK_SNAPSHOT__CLOCK__INIT;
@@ -97,7 +97,7 @@ static bool write_clocks(struct perfetto *perfetto, const struct reel_capture_in
 	snapshot.has_primary_trace_clock = true;
 	snapshot.primary_trace_clock = (Perfetto__Protos__BuiltinClock)perfetto->clock;
 	packet.clock_snapshot = &snapshot;
-	return write_packet(perfetto, &packet, COMMON_SEQUENCE);
+	write_packet(perfetto, &packet, COMMON_SEQUENCE);
 }
 
 static bool begin_capture(void *state, struct session *session, const char *path)
@@ -108,8 +108,10 @@ static bool begin_capture(void *state, struct session *session, const char *path
 	perfetto->info = info;
 	perfetto->n_captures++;
 	profile_tables_begin_capture(&perfetto->interned.tables, session);
-	if (perfetto->n_captures == 1)
-		return write_clocks(perfetto, info);
+	if (perfetto->n_captures == 1) {
+		write_clocks(perfetto, info);
+		return true;
+	}
 	if (info->start_wall_time &&
 	    perfetto->clock == PERFETTO__PROTOS__BUILTIN_CLOCK__BUILTIN_CLOCK_REALTIME)
 		return true;
@@ -121,7 +123,7 @@ static bool begin_capture(void *state, struct session *session, const char *path
 
 /* ---- threads ----------------------------------------------------------------------------- */
 
-static bool write_thread(struct perfetto *perfetto, const struct reel_trace *trace, bool is_process)
+static void write_thread(struct perfetto *perfetto, const struct reel_trace *trace, bool is_process)
 {
 	struct profile_tables *tables = &perfetto->interned.tables;
 	char *name = (char *)profile_text_of(tables, profile_known_text(tables, trace->comm));
@@ -144,11 +146,11 @@ static bool write_thread(struct perfetto *perfetto, const struct reel_trace *tra
 	tree.n_threads = 1;
 	tree.threads = &threads;
 	packet.process_tree = &tree;
-	return write_packet(perfetto, &packet, COMMON_SEQUENCE);
+	write_packet(perfetto, &packet, COMMON_SEQUENCE);
 }
 
 /* Names change. A process is named after its main thread, or the first thread seen. */
-static bool note_thread(struct perfetto *perfetto, const struct reel_trace *trace)
+static void describe_thread(struct perfetto *perfetto, const struct reel_trace *trace)
 {
 	struct interned *interned = &perfetto->interned;
 	const struct {
@@ -161,15 +163,15 @@ static bool note_thread(struct perfetto *perfetto, const struct reel_trace *trac
 
 	/* Write threads without a name as well. */
 	if (*known == (uint64_t)name + 1)
-		return true;
+		return;
 	*known = (uint64_t)name + 1;
-	return write_thread(perfetto, trace, is_process || trace->pid == trace->tid);
+	write_thread(perfetto, trace, is_process || trace->pid == trace->tid);
 }
 
 /* ---- samples ----------------------------------------------------------------------------- */
 
 /* The first packet of a sequence: describes its event. */
-static bool begin_sequence(struct perfetto *perfetto, const struct reel_event_info *event)
+static void begin_sequence(struct perfetto *perfetto, const struct reel_event_info *event)
 {
 	struct profile_tables *tables = &perfetto->interned.tables;
 	Perfetto__Protos__PerfEvents__Timebase timebase =
@@ -193,7 +195,7 @@ static bool begin_sequence(struct perfetto *perfetto, const struct reel_event_in
 	packet.has_sequence_flags = true;
 	packet.sequence_flags =
 		PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_INCREMENTAL_STATE_CLEARED;
-	return write_packet(perfetto, &packet, perfetto->interned.sequence);
+	write_packet(perfetto, &packet, perfetto->interned.sequence);
 }
 
 static uint64_t count_on(struct perfetto *perfetto, const struct reel_trace *trace)
@@ -256,12 +258,11 @@ static uint64_t time_of(const struct perfetto *perfetto, const struct reel_trace
 	return wall_time_of(perfetto->info, trace->time, &wall_time) ? wall_time : trace->time;
 }
 
-static bool write_sample(struct perfetto *perfetto, const struct reel_trace *trace)
+static void write_sample(struct perfetto *perfetto, const struct reel_trace *trace)
 {
 	struct interned *interned = &perfetto->interned;
 	Perfetto__Protos__PerfSample sample = PERFETTO__PROTOS__PERF_SAMPLE__INIT;
 	Packet packet = PERFETTO__PROTOS__TRACE_PACKET__INIT;
-	bool ok;
 
 	sample.has_cpu = trace->cpu != UINT32_MAX;
 	sample.cpu = trace->cpu;
@@ -281,9 +282,8 @@ static bool write_sample(struct perfetto *perfetto, const struct reel_trace *tra
 		PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_NEEDS_INCREMENTAL_STATE;
 	packet.interned_data = interned_data(interned);
 	packet.perf_sample = &sample;
-	ok = write_packet(perfetto, &packet, interned->sequence);
+	write_packet(perfetto, &packet, interned->sequence);
 	interned_forget(interned);
-	return ok;
 }
 
 static bool perfetto_add(void *state, const struct reel_trace *trace,
@@ -295,13 +295,13 @@ static bool perfetto_add(void *state, const struct reel_trace *trace,
 	} key = { perfetto->n_captures, trace->event };
 
 	perfetto->interned.sequence = COMMON_SEQUENCE;
-	if (!note_thread(perfetto, trace))
-		return false;
+	describe_thread(perfetto, trace);
 	perfetto->interned.sequence =
 		COMMON_SEQUENCE + numbers_put(&perfetto->sequences, &key, sizeof(key));
-	if (interned_is_new(&perfetto->interned, SEQUENCE, 0) && !begin_sequence(perfetto, event))
-		return false;
-	return write_sample(perfetto, trace);
+	if (interned_is_new(&perfetto->interned, SEQUENCE, 0))
+		begin_sequence(perfetto, event);
+	write_sample(perfetto, trace);
+	return !ferror(perfetto->writer.file);
 }
 
 static bool perfetto_close(void *state, bool ok)

@@ -69,33 +69,30 @@ static bool pprof_add(void *state, const struct reel_trace *trace,
 
 /* ---- data that samples refer to ------------------------------------------------------ */
 
-static bool write_profile(struct pprof *pprof, const Profile *profile)
+static void write_profile(struct pprof *pprof, const Profile *profile)
 {
-	return message_write(&pprof->writer, &profile->base);
+	message_write(&pprof->writer, &profile->base);
 }
 
-static bool write_texts(struct pprof *pprof)
+static void write_texts(struct pprof *pprof)
 {
 	const struct profile_tables *tables = &pprof->sums.tables;
-	bool ok = true;
 
-	for (uint32_t i = 0; i <= tables->texts.count && ok; i++) {
+	for (uint32_t i = 0; i <= tables->texts.count; i++) {
 		char *text = (char *)profile_text_of(tables, i);
 		Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
 
 		profile.n_string_table = 1;
 		profile.string_table = &text;
-		ok = write_profile(pprof, &profile);
+		write_profile(pprof, &profile);
 	}
-	return ok;
 }
 
-static bool write_functions(struct pprof *pprof)
+static void write_functions(struct pprof *pprof)
 {
 	const struct numbers *functions = &pprof->sums.tables.functions;
-	bool ok = true;
 
-	for (uint32_t i = 1; i <= functions->count && ok; i++) {
+	for (uint32_t i = 1; i <= functions->count; i++) {
 		const struct profile_function *from = numbers_get(functions, i);
 		Perftools__Profiles__Function function = PERFTOOLS__PROFILES__FUNCTION__INIT;
 		Perftools__Profiles__Function *item = &function;
@@ -108,12 +105,11 @@ static bool write_functions(struct pprof *pprof)
 		function.start_line = from->line;
 		profile.n_function = 1;
 		profile.function = &item;
-		ok = write_profile(pprof, &profile);
+		write_profile(pprof, &profile);
 	}
-	return ok;
 }
 
-static bool write_mapping(struct pprof *pprof, uint32_t number)
+static void write_mapping(struct pprof *pprof, uint32_t number)
 {
 	const struct profile_tables *tables = &pprof->sums.tables;
 	const struct profile_mapping from = profile_mapping_of(tables, number);
@@ -134,7 +130,7 @@ static bool write_mapping(struct pprof *pprof, uint32_t number)
 	mapping.has_inline_frames = use->has_inlines;
 	profile.n_mapping = 1;
 	profile.mapping = &item;
-	return write_profile(pprof, &profile);
+	write_profile(pprof, &profile);
 }
 
 /* Whether the mapping may be a program: a file that is not a library. */
@@ -182,18 +178,20 @@ static uint32_t main_mapping(const struct pprof *pprof)
 	return best;
 }
 
-static bool write_mappings(struct pprof *pprof)
+static void write_mappings(struct pprof *pprof)
 {
 	const struct profile_tables *tables = &pprof->sums.tables;
 	uint32_t first = main_mapping(pprof);
-	bool ok = !first || write_mapping(pprof, first);
 
-	for (uint32_t i = 1; i <= tables->mappings.count && ok; i++)
-		ok = i == first || write_mapping(pprof, i);
-	return ok;
+	if (first)
+		write_mapping(pprof, first);
+	for (uint32_t i = 1; i <= tables->mappings.count; i++) {
+		if (i != first)
+			write_mapping(pprof, i);
+	}
 }
 
-static bool write_location(struct pprof *pprof, uint32_t number)
+static void write_location(struct pprof *pprof, uint32_t number)
 {
 	const struct profile_location *from = profile_location_of(&pprof->sums.tables, number);
 	Perftools__Profiles__Line *lines = memory_get(from->n_lines * sizeof(*lines));
@@ -201,7 +199,6 @@ static bool write_location(struct pprof *pprof, uint32_t number)
 	Perftools__Profiles__Location location = PERFTOOLS__PROFILES__LOCATION__INIT;
 	Perftools__Profiles__Location *item = &location;
 	Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
-	bool ok;
 
 	for (uint32_t i = 0; i < from->n_lines; i++) {
 		lines[i] = (Perftools__Profiles__Line)PERFTOOLS__PROFILES__LINE__INIT;
@@ -216,19 +213,16 @@ static bool write_location(struct pprof *pprof, uint32_t number)
 	location.line = items;
 	profile.n_location = 1;
 	profile.location = &item;
-	ok = write_profile(pprof, &profile);
+	write_profile(pprof, &profile);
 	free(items);
 	free(lines);
-	return ok;
 }
 
-static bool write_locations(struct pprof *pprof)
+static void write_locations(struct pprof *pprof)
 {
-	bool ok = true;
 
-	for (uint32_t i = 1; i <= pprof->sums.tables.locations.count && ok; i++)
-		ok = write_location(pprof, i);
-	return ok;
+	for (uint32_t i = 1; i <= pprof->sums.tables.locations.count; i++)
+		write_location(pprof, i);
 }
 
 /* ---- samples ----------------------------------------------------------------------------- */
@@ -269,7 +263,7 @@ struct sample_writer {
 	size_t n_labels;
 };
 
-static void put_label(struct sample_writer *writer, uint32_t key, uint32_t text, uint64_t number)
+static void append_label(struct sample_writer *writer, uint32_t key, uint32_t text, uint64_t number)
 {
 	Perftools__Profiles__Label *label = &writer->labels[writer->n_labels];
 
@@ -284,7 +278,7 @@ static void put_label(struct sample_writer *writer, uint32_t key, uint32_t text,
 static void add_label(struct sample_writer *writer, uint32_t key, uint32_t text, uint64_t number)
 {
 	if (text || number)
-		put_label(writer, key, text, number);
+		append_label(writer, key, text, number);
 }
 
 static void set_labels(struct sample_writer *writer, const struct sample_labels *labels)
@@ -304,7 +298,7 @@ static void set_labels(struct sample_writer *writer, const struct sample_labels 
 	add_label(writer, texts->guessed, labels->guessed ? texts->yes : 0, 0);
 	for (; label && writer->n_labels < LABELS_MAX;
 	     label = sample_label_of(sums, label->previous))
-		put_label(writer, label->key, label->text, label->number);
+		append_label(writer, label->key, label->text, label->number);
 }
 
 /* From the leaf to the root. */
@@ -324,7 +318,7 @@ static size_t set_locations(struct sample_writer *writer, uint32_t stack)
 	return n;
 }
 
-static bool write_sample(struct sample_writer *writer, uint32_t number)
+static void write_sample(struct sample_writer *writer, uint32_t number)
 {
 	struct pprof *pprof = writer->pprof;
 	const struct sample_key *key = sample_key_of(&pprof->sums, number);
@@ -347,28 +341,26 @@ static bool write_sample(struct sample_writer *writer, uint32_t number)
 	sample.label = writer->label_items;
 	profile.n_sample = 1;
 	profile.sample = &item;
-	return write_profile(pprof, &profile);
+	write_profile(pprof, &profile);
 }
 
-static bool write_samples(struct pprof *pprof)
+static void write_samples(struct pprof *pprof)
 {
 	struct sample_writer writer = {
 		.pprof = pprof,
 		.texts = label_texts(pprof),
 		.values = memory_get((pprof->n_columns + 1) * sizeof(int64_t)),
 	};
-	bool ok = true;
 
-	for (uint32_t i = 1; i <= pprof->sums.samples.count && ok; i++)
-		ok = write_sample(&writer, i);
+	for (uint32_t i = 1; i <= pprof->sums.samples.count; i++)
+		write_sample(&writer, i);
 	free(writer.values);
 	free(writer.locations);
-	return ok;
 }
 
 /* ---- measured values ----------------------------------------------------------------- */
 
-static bool write_sample_type(struct pprof *pprof, uint32_t name, const char *unit)
+static void write_sample_type(struct pprof *pprof, uint32_t name, const char *unit)
 {
 	Perftools__Profiles__ValueType type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
 	Perftools__Profiles__ValueType *item = &type;
@@ -379,7 +371,7 @@ static bool write_sample_type(struct pprof *pprof, uint32_t name, const char *un
 	profile.n_sample_type = 1;
 	profile.sample_type = &item;
 	pprof->n_columns++;
-	return write_profile(pprof, &profile);
+	write_profile(pprof, &profile);
 }
 
 static const char *weight_unit(const struct pprof *pprof, uint32_t event)
@@ -387,36 +379,34 @@ static const char *weight_unit(const struct pprof *pprof, uint32_t event)
 	return sample_event_is_time(&pprof->sums, event) ? "nanoseconds" : "count";
 }
 
-static bool write_types_of_event(struct pprof *pprof, uint32_t event)
+static void write_types_of_event(struct pprof *pprof, uint32_t event)
 {
 	struct sample_sums *sums = &pprof->sums;
-	bool ok;
 
 	pprof->columns[event] = pprof->n_columns;
-	ok = write_sample_type(pprof, sample_event_count_name(sums, event), "count");
-	if (ok && sample_event_has_weight(sums, event))
-		ok = write_sample_type(pprof, sample_event_weight_name(sums, event),
-				       weight_unit(pprof, event));
-	return ok;
+	write_sample_type(pprof, sample_event_count_name(sums, event), "count");
+	if (sample_event_has_weight(sums, event))
+		write_sample_type(pprof, sample_event_weight_name(sums, event),
+				  weight_unit(pprof, event));
 }
 
 /* Servers treat the first two types as samples and CPU time, as Go writes them. */
-static bool write_sample_types(struct pprof *pprof)
+static void write_sample_types(struct pprof *pprof)
 {
 	struct sample_sums *sums = &pprof->sums;
 	uint32_t first = sample_sums_main_event(sums);
-	bool ok = true;
 
 	pprof->columns = memory_get((sums->events.count + 1) * sizeof(*pprof->columns));
 	if (first)
-		ok = write_types_of_event(pprof, first);
-	for (uint32_t i = 1; i <= sums->events.count && ok; i++)
-		ok = i == first || write_types_of_event(pprof, i);
-	return ok;
+		write_types_of_event(pprof, first);
+	for (uint32_t i = 1; i <= sums->events.count; i++) {
+		if (i != first)
+			write_types_of_event(pprof, i);
+	}
 }
 
 /* Times, the recording, and the type shown by default. */
-static bool write_summary(struct pprof *pprof)
+static void write_summary(struct pprof *pprof)
 {
 	struct sample_sums *sums = &pprof->sums;
 	uint32_t event = sample_sums_main_event(sums);
@@ -436,7 +426,7 @@ static bool write_summary(struct pprof *pprof)
 	profile.duration_nanos = (int64_t)sample_sums_duration(sums);
 	profile.n_comment = pprof->n_comments;
 	profile.comment = pprof->comments;
-	return write_profile(pprof, &profile);
+	write_profile(pprof, &profile);
 }
 
 static bool pprof_close(void *state, bool ok)
@@ -444,9 +434,16 @@ static bool pprof_close(void *state, bool ok)
 	struct pprof *pprof = state;
 
 	/* Texts come last, since their table grows until then. */
-	ok = ok && write_sample_types(pprof) && write_samples(pprof) && write_mappings(pprof) &&
-	     write_locations(pprof) && write_functions(pprof) && write_summary(pprof) &&
-	     write_texts(pprof) && message_writer_finish(&pprof->writer);
+	if (ok) {
+		write_sample_types(pprof);
+		write_samples(pprof);
+		write_mappings(pprof);
+		write_locations(pprof);
+		write_functions(pprof);
+		write_summary(pprof);
+		write_texts(pprof);
+		ok = message_writer_finish(&pprof->writer);
+	}
 	if (pprof->span)
 		*pprof->span = (struct export_span){ pprof->sums.first_wall_time,
 						     pprof->sums.last_wall_time };

@@ -88,8 +88,8 @@ static uint32_t function_of(struct profile_tables *tables, const struct reel_fra
 /* ---- mappings ---------------------------------------------------------------------------- */
 
 /* As it is mapped: whole pages. */
-static void take_segment(struct profile_mapping *mapping, const struct reel_segment *segment,
-			 uint64_t page)
+static void set_segment(struct profile_mapping *mapping, const struct reel_segment *segment,
+			uint64_t page)
 {
 	uint64_t before = segment->offset & (page - 1), end;
 
@@ -135,12 +135,12 @@ static uint32_t mapping_of(struct profile_tables *tables, const struct reel_fram
 	mapping.is_file = module.kind == REEL_MODULE_FILE;
 	if (reel_capture_segment(session->capture, frame->module_id, frame->module_address,
 				 &segment))
-		take_segment(&mapping, &segment, page_of(session));
+		set_segment(&mapping, &segment, page_of(session));
 	return numbers_put(&tables->mappings, &mapping, sizeof(mapping));
 }
 
-static void note_use(struct profile_tables *tables, const struct profile_location *location,
-		     bool has_file)
+static void record_use(struct profile_tables *tables, const struct profile_location *location,
+		       bool has_file)
 {
 	struct mapping_use *use;
 	uint32_t number = location->mapping;
@@ -183,7 +183,7 @@ static struct profile_location *scratch_of(struct profile_tables *tables, size_t
 	return tables->scratch;
 }
 
-static uint32_t put_location(struct profile_tables *tables, size_t n)
+static uint32_t number_location(struct profile_tables *tables, size_t n)
 {
 	tables->scratch->n_lines = (uint32_t)n;
 	return numbers_put(&tables->locations, tables->scratch,
@@ -210,9 +210,9 @@ static uint32_t location_of(struct profile_tables *tables, const struct reel_fra
 	location->address =
 		frames[0]->module_address - (!frames[0]->exact && frames[0]->module_address != 0);
 	location->mapping = mapping_of(tables, frames[0]);
-	number = put_location(tables, n);
+	number = number_location(tables, n);
 	if (location->mapping)
-		note_use(tables, location, has_file);
+		record_use(tables, location, has_file);
 	pointer_map_put(&tables->frames, frames[0], (void *)number);
 	return (uint32_t)number;
 }
@@ -228,7 +228,7 @@ static uint32_t mark_of(struct profile_tables *tables, const char *text)
 	location->lines[0] = (struct profile_line){
 		.function = numbers_put(&tables->functions, &function, sizeof(function)),
 	};
-	return put_location(tables, 1);
+	return number_location(tables, 1);
 }
 
 const struct profile_location *profile_location_of(const struct profile_tables *tables,

@@ -111,7 +111,7 @@ static uint32_t labels_of(struct sample_sums *sums, const struct reel_trace *tra
 	return numbers_put(&sums->labels, &labels, sizeof(labels));
 }
 
-static void note_time(struct sample_sums *sums, const struct reel_trace *trace)
+static void record_time(struct sample_sums *sums, const struct reel_trace *trace)
 {
 	uint64_t wall_time;
 
@@ -140,7 +140,7 @@ void sample_sums_add(struct sample_sums *sums, const struct reel_trace *trace,
 	add_to(&sums->sums, &sums->sums_capacity, numbers_put(&sums->samples, &key, sizeof(key)),
 	       trace);
 	add_to(&sums->event_sums, &sums->event_sums_capacity, key.event, trace);
-	note_time(sums, trace);
+	record_time(sums, trace);
 }
 
 const struct sample_event *sample_event_of(const struct sample_sums *sums, uint32_t number)
