@@ -32,24 +32,24 @@ static uint64_t flags_of(uint64_t frequency)
 	return flags;
 }
 
-static void put_attr(struct perf_data *data, const struct reel_record_view *record)
+static void append_attr(struct perf_data *data, const struct reel_record_view *record)
 {
 	uint64_t frequency = perf_number_of(record, "frequency");
 
-	perf_put_u32(data, (uint32_t)perf_number_of(record, "perf_type"));
-	perf_put_u32(data, ATTR_SIZE);
-	perf_put_u64(data, perf_number_of(record, "perf_config"));
-	perf_put_u64(data, frequency ? frequency : perf_number_of(record, "period"));
-	perf_put_u64(data, SAMPLE_TYPE);
-	perf_put_u64(data, 0); /* read_format */
-	perf_put_u64(data, flags_of(frequency));
-	perf_put_u64(data, 0); /* wakeup_events, bp_type */
-	perf_put_u64(data, 0); /* config1 */
-	perf_put_u64(data, 0); /* config2 */
-	perf_put_u64(data, 0); /* branch_sample_type */
-	perf_put_u64(data, data->regs_mask);
-	perf_put_u32(data, MAX_RECORD - SAMPLE_ROOM); /* sample_stack_user */
-	perf_put_u32(data, PERF_CLOCK_MONOTONIC);
+	perf_append_u32(data, (uint32_t)perf_number_of(record, "perf_type"));
+	perf_append_u32(data, ATTR_SIZE);
+	perf_append_u64(data, perf_number_of(record, "perf_config"));
+	perf_append_u64(data, frequency ? frequency : perf_number_of(record, "period"));
+	perf_append_u64(data, SAMPLE_TYPE);
+	perf_append_u64(data, 0); /* read_format */
+	perf_append_u64(data, flags_of(frequency));
+	perf_append_u64(data, 0); /* wakeup_events, bp_type */
+	perf_append_u64(data, 0); /* config1 */
+	perf_append_u64(data, 0); /* config2 */
+	perf_append_u64(data, 0); /* branch_sample_type */
+	perf_append_u64(data, data->regs_mask);
+	perf_append_u32(data, MAX_RECORD - SAMPLE_ROOM); /* sample_stack_user */
+	perf_append_u32(data, PERF_CLOCK_MONOTONIC);
 }
 
 /* The id by which samples name the event: 0 would mean none. */
@@ -58,15 +58,15 @@ static uint64_t event_id(const struct reel_record_view *record)
 	return perf_number_of(record, "id") + 1;
 }
 
-static bool print_attr(void *context, const struct reel_record_view *record)
+static bool write_attr(void *context, const struct reel_record_view *record)
 {
 	struct perf_data *data = context;
 
 	if (strcmp(record->name, "EVENT") != 0)
 		return true;
 	perf_begin_record(data, PERF_RECORD_HEADER_ATTR, 0);
-	put_attr(data, record);
-	perf_put_u64(data, event_id(record));
+	append_attr(data, record);
+	perf_append_u64(data, event_id(record));
 	perf_end_record(data);
 	data->n_events++;
 	return true;
@@ -97,40 +97,40 @@ uint64_t perf_registers_of(const char *arch)
 	return mask;
 }
 
-static void put_feature_text(struct perf_data *data, const char *value)
+static void append_feature_text(struct perf_data *data, const char *value)
 {
 	size_t length = strlen(value) < MAX_TEXT ? strlen(value) : MAX_TEXT - 1;
 
-	perf_put_u32(data, (uint32_t)(length / 8 * 8 + 8));
-	perf_put_text(data, value);
+	perf_append_u32(data, (uint32_t)(length / 8 * 8 + 8));
+	perf_append_text(data, value);
 }
 
 static void begin_feature(struct perf_data *data, uint64_t feature)
 {
 	perf_begin_record(data, PERF_RECORD_FEATURE, 0);
-	perf_put_u64(data, feature);
+	perf_append_u64(data, feature);
 }
 
 static void end_feature(struct perf_data *data)
 {
 	if (data->size % 8)
-		perf_put_u32(data, 0);
+		perf_append_u32(data, 0);
 	perf_end_record(data);
 }
 
-static void print_feature(struct perf_data *data, uint64_t feature, const char *value)
+static void write_feature(struct perf_data *data, uint64_t feature, const char *value)
 {
 	if (!*value || strlen(value) >= MAX_TEXT)
 		return;
 	begin_feature(data, feature);
 	/* A list of one. */
 	if (feature == PERF_FEATURE_CMDLINE)
-		perf_put_u32(data, 1);
-	put_feature_text(data, value);
+		perf_append_u32(data, 1);
+	append_feature_text(data, value);
 	end_feature(data);
 }
 
-static bool put_event(void *context, const struct reel_record_view *record)
+static bool append_event(void *context, const struct reel_record_view *record)
 {
 	_cleanup_free_ char *name = NULL;
 	struct perf_data *data = context;
@@ -138,30 +138,30 @@ static bool put_event(void *context, const struct reel_record_view *record)
 	if (strcmp(record->name, "EVENT") != 0)
 		return true;
 	name = perf_text_of(record, "name");
-	put_attr(data, record);
-	perf_put_u32(data, 1);
-	put_feature_text(data, name);
-	perf_put_u64(data, event_id(record));
+	append_attr(data, record);
+	perf_append_u32(data, 1);
+	append_feature_text(data, name);
+	perf_append_u64(data, event_id(record));
 	return true;
 }
 
 /* If a record cannot hold all events, omit the names: perf derives them from the numbers. */
-static bool print_events(struct perf_data *data, struct session *session)
+static bool write_events(struct perf_data *data, struct session *session)
 {
 	const size_t most = 12;
 
 	if (data->n_events > most)
 		return true;
 	begin_feature(data, PERF_FEATURE_EVENT_DESC);
-	perf_put_u32(data, data->n_events);
-	perf_put_u32(data, ATTR_SIZE);
-	if (!no_error(reel_capture_visit_side_records(session->capture, put_event, data)))
+	perf_append_u32(data, data->n_events);
+	perf_append_u32(data, ATTR_SIZE);
+	if (!no_error(reel_capture_visit_side_records(session->capture, append_event, data)))
 		return false;
 	end_feature(data);
 	return true;
 }
 
-static void print_kernel_build_id(struct perf_data *data, const char *digits)
+static void write_kernel_build_id(struct perf_data *data, const char *digits)
 {
 	uint8_t id[24] = { 0 };
 	size_t size = strlen(digits) / 2;
@@ -176,31 +176,31 @@ static void print_kernel_build_id(struct perf_data *data, const char *digits)
 		return;
 	id[20] = (uint8_t)size;
 	perf_begin_record(data, PERF_RECORD_BUILD_ID, PERF_MISC_KERNEL | PERF_MISC_BUILD_ID_SIZE);
-	perf_put_u32(data, NOBODY);
-	perf_put_bytes(data, id, sizeof(id));
-	perf_put_text(data, "[kernel.kallsyms]");
+	perf_append_u32(data, NOBODY);
+	perf_append_bytes(data, id, sizeof(id));
+	perf_append_text(data, "[kernel.kallsyms]");
 	/* perf reads the name after its header, whose size is not a multiple of 8. */
-	perf_put_u32(data, 0);
+	perf_append_u32(data, 0);
 	perf_end_record(data);
 }
 
-bool perf_print_head(struct perf_data *data, struct session *session)
+bool perf_write_head(struct perf_data *data, struct session *session)
 {
 	const struct reel_capture_info *info = session->info;
 
 	data->size = 0;
-	perf_put_u64(data, PERF_MAGIC);
-	perf_put_u64(data, PERF_PIPE_HEADER_SIZE);
+	perf_append_u64(data, PERF_MAGIC);
+	perf_append_u64(data, PERF_PIPE_HEADER_SIZE);
 	fwrite(data->record, 1, data->size, data->file);
-	if (!no_error(reel_capture_visit_side_records(session->capture, print_attr, data)))
+	if (!no_error(reel_capture_visit_side_records(session->capture, write_attr, data)))
 		return false;
-	print_feature(data, PERF_FEATURE_HOSTNAME, info->hostname);
-	print_feature(data, PERF_FEATURE_OSRELEASE, info->kernel_release);
-	print_feature(data, PERF_FEATURE_ARCH,
+	write_feature(data, PERF_FEATURE_HOSTNAME, info->hostname);
+	write_feature(data, PERF_FEATURE_OSRELEASE, info->kernel_release);
+	write_feature(data, PERF_FEATURE_ARCH,
 		      strcmp(info->arch, "i386") != 0 ? info->arch : "i686");
-	print_feature(data, PERF_FEATURE_CMDLINE, info->command_line);
-	if (!print_events(data, session))
+	write_feature(data, PERF_FEATURE_CMDLINE, info->command_line);
+	if (!write_events(data, session))
 		return false;
-	print_kernel_build_id(data, info->kernel_build_id);
+	write_kernel_build_id(data, info->kernel_build_id);
 	return true;
 }

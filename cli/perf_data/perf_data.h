@@ -61,16 +61,17 @@ struct perf_data {
 };
 
 /* Builds records, number by number. */
-void perf_put_bytes(struct perf_data *data, const void *bytes, size_t size);
-void perf_put_number(struct perf_data *data, uint64_t value, size_t size);
-void perf_put_u32(struct perf_data *data, uint32_t value);
-void perf_put_u64(struct perf_data *data, uint64_t value);
-void perf_put_text(struct perf_data *data, const char *text);
+void perf_append_bytes(struct perf_data *data, const void *bytes, size_t size);
+void perf_append_number(struct perf_data *data, uint64_t value, size_t size);
+void perf_append_u32(struct perf_data *data, uint32_t value);
+void perf_append_u64(struct perf_data *data, uint64_t value);
+void perf_append_text(struct perf_data *data, const char *text);
 void perf_begin_record(struct perf_data *data, uint32_t type, uint32_t misc);
 void perf_end_record(struct perf_data *data);
 
 /* Fields of the capture's records, and the stored ones. */
-const struct reel_field *perf_field_of(const struct reel_field *fields, size_t n, const char *name);
+const struct reel_field *perf_field_of(const struct reel_record_view *record, const char *name);
+const struct reel_field *perf_subfield_of(const struct reel_field *field, const char *name);
 uint64_t perf_number_of(const struct reel_record_view *record, const char *name);
 char *perf_text_of(const struct reel_record_view *record, const char *name);
 const void *perf_key_of(uint64_t id);
@@ -81,20 +82,17 @@ const struct perf_thread *perf_thread_of(const struct perf_data *data, uint64_t 
 uint32_t perf_pid_of(const struct perf_data *data, const struct perf_thread *thread);
 
 /* Tasks, their names and mappings. */
-void perf_put_sample_id(struct perf_data *data, uint32_t pid, uint32_t tid, uint64_t time);
-void perf_take_space(struct perf_data *data, const struct reel_record_view *record);
-void perf_take_thread(struct perf_data *data, const struct reel_record_view *record);
-void perf_take_exec(struct perf_data *data, const struct reel_record_view *record);
-void perf_take_comm(struct perf_data *data, const struct reel_record_view *record);
-void perf_take_exit(struct perf_data *data, const struct reel_record_view *record);
-void perf_take_module(struct perf_data *data, const struct reel_record_view *record);
-void perf_take_map(struct perf_data *data, const struct reel_record_view *record);
-
-/* Selected samples. */
-void perf_take_sample(struct perf_data *data, const struct reel_record_view *record);
+void perf_append_sample_id(struct perf_data *data, uint32_t pid, uint32_t tid, uint64_t time);
+void perf_keep_space(struct perf_data *data, const struct reel_record_view *record);
+void perf_write_thread(struct perf_data *data, const struct reel_record_view *record);
+void perf_write_exec(struct perf_data *data, const struct reel_record_view *record);
+void perf_write_comm(struct perf_data *data, const struct reel_record_view *record);
+void perf_write_exit(struct perf_data *data, const struct reel_record_view *record);
+void perf_keep_module(struct perf_data *data, const struct reel_record_view *record);
+void perf_write_map(struct perf_data *data, const struct reel_record_view *record);
 
 /* The data before all records: attributes of events, and features. */
 uint64_t perf_registers_of(const char *arch);
-bool perf_print_head(struct perf_data *data, struct session *session);
+bool perf_write_head(struct perf_data *data, struct session *session);
 
 #endif

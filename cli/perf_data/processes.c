@@ -7,47 +7,47 @@
 #include "cli/perf_data/perf_data.h"
 
 /* Ends each record except samples. */
-void perf_put_sample_id(struct perf_data *data, uint32_t pid, uint32_t tid, uint64_t time)
+void perf_append_sample_id(struct perf_data *data, uint32_t pid, uint32_t tid, uint64_t time)
 {
-	perf_put_u32(data, pid);
-	perf_put_u32(data, tid);
-	perf_put_u64(data, time);
-	perf_put_u32(data, 0);
-	perf_put_u32(data, 0);
-	perf_put_u64(data, 1);
+	perf_append_u32(data, pid);
+	perf_append_u32(data, tid);
+	perf_append_u64(data, time);
+	perf_append_u32(data, 0);
+	perf_append_u32(data, 0);
+	perf_append_u64(data, 1);
 }
 
-static void print_comm(struct perf_data *data, const struct perf_thread *thread, const char *comm,
+static void write_comm(struct perf_data *data, const struct perf_thread *thread, const char *comm,
 		       uint64_t time, uint32_t misc)
 {
 	uint32_t pid = perf_pid_of(data, thread);
 
 	perf_begin_record(data, PERF_RECORD_COMM, misc);
-	perf_put_u32(data, pid);
-	perf_put_u32(data, thread->tid);
-	perf_put_text(data, comm);
-	perf_put_sample_id(data, pid, thread->tid, time);
+	perf_append_u32(data, pid);
+	perf_append_u32(data, thread->tid);
+	perf_append_text(data, comm);
+	perf_append_sample_id(data, pid, thread->tid, time);
 	perf_end_record(data);
 }
 
 /* FORK and EXIT are alike. */
-static void print_task(struct perf_data *data, uint32_t type, uint32_t misc,
+static void write_task(struct perf_data *data, uint32_t type, uint32_t misc,
 		       const struct perf_thread *thread, const struct perf_thread *parent,
 		       uint64_t time)
 {
 	uint32_t pid = perf_pid_of(data, thread);
 
 	perf_begin_record(data, type, misc);
-	perf_put_u32(data, pid);
-	perf_put_u32(data, perf_pid_of(data, parent));
-	perf_put_u32(data, thread->tid);
-	perf_put_u32(data, parent->tid);
-	perf_put_u64(data, time);
-	perf_put_sample_id(data, pid, thread->tid, time);
+	perf_append_u32(data, pid);
+	perf_append_u32(data, perf_pid_of(data, parent));
+	perf_append_u32(data, thread->tid);
+	perf_append_u32(data, parent->tid);
+	perf_append_u64(data, time);
+	perf_append_sample_id(data, pid, thread->tid, time);
 	perf_end_record(data);
 }
 
-void perf_take_space(struct perf_data *data, const struct reel_record_view *record)
+void perf_keep_space(struct perf_data *data, const struct reel_record_view *record)
 {
 	struct perf_space *space =
 		perf_item_of(&data->spaces, perf_number_of(record, "id"), sizeof(*space));
@@ -59,7 +59,7 @@ void perf_take_space(struct perf_data *data, const struct reel_record_view *reco
 	space->word_bits = (uint32_t)perf_number_of(record, "word_bits");
 }
 
-void perf_take_thread(struct perf_data *data, const struct reel_record_view *record)
+void perf_write_thread(struct perf_data *data, const struct reel_record_view *record)
 {
 	struct perf_thread *thread =
 		perf_item_of(&data->threads, perf_number_of(record, "id"), sizeof(*thread));
@@ -72,12 +72,12 @@ void perf_take_thread(struct perf_data *data, const struct reel_record_view *rec
 	thread->space = perf_number_of(record, "space");
 	thread->tid = (uint32_t)perf_number_of(record, "tid");
 	if (parent && perf_number_of(record, "origin") == origin_fork)
-		print_task(data, PERF_RECORD_FORK, 0, thread, perf_thread_of(data, parent), time);
+		write_task(data, PERF_RECORD_FORK, 0, thread, perf_thread_of(data, parent), time);
 	if (*comm)
-		print_comm(data, thread, comm, time, 0);
+		write_comm(data, thread, comm, time, 0);
 }
 
-void perf_take_exec(struct perf_data *data, const struct reel_record_view *record)
+void perf_write_exec(struct perf_data *data, const struct reel_record_view *record)
 {
 	struct perf_thread *thread =
 		pointer_map_get(&data->threads, perf_key_of(perf_number_of(record, "thread")));
@@ -86,33 +86,33 @@ void perf_take_exec(struct perf_data *data, const struct reel_record_view *recor
 		return;
 	/* perf keeps the mappings from before an exec, and looks for unwind tables there, but not
 	 * for a new thread, which takes no mappings from another. */
-	print_task(data, PERF_RECORD_FORK, PERF_MISC_FORK_EXEC, thread, thread,
+	write_task(data, PERF_RECORD_FORK, PERF_MISC_FORK_EXEC, thread, thread,
 		   perf_number_of(record, "time"));
 	thread->space = perf_number_of(record, "space");
 	/* Its new name follows in a separate record. */
-	print_comm(data, thread, "exec", perf_number_of(record, "time"), PERF_MISC_COMM_EXEC);
+	write_comm(data, thread, "exec", perf_number_of(record, "time"), PERF_MISC_COMM_EXEC);
 }
 
-void perf_take_comm(struct perf_data *data, const struct reel_record_view *record)
+void perf_write_comm(struct perf_data *data, const struct reel_record_view *record)
 {
 	_cleanup_free_ char *comm = perf_text_of(record, "comm");
 
-	print_comm(data, perf_thread_of(data, perf_number_of(record, "thread")), comm,
+	write_comm(data, perf_thread_of(data, perf_number_of(record, "thread")), comm,
 		   perf_number_of(record, "time"), 0);
 }
 
-void perf_take_exit(struct perf_data *data, const struct reel_record_view *record)
+void perf_write_exit(struct perf_data *data, const struct reel_record_view *record)
 {
 	const struct perf_thread *thread = perf_thread_of(data, perf_number_of(record, "thread"));
 
-	print_task(data, PERF_RECORD_EXIT, 0, thread, thread, perf_number_of(record, "time"));
+	write_task(data, PERF_RECORD_EXIT, 0, thread, thread, perf_number_of(record, "time"));
 }
 
-void perf_take_module(struct perf_data *data, const struct reel_record_view *record)
+void perf_keep_module(struct perf_data *data, const struct reel_record_view *record)
 {
 	struct perf_module *module =
 		perf_item_of(&data->modules, perf_number_of(record, "id"), sizeof(*module));
-	const struct reel_field *id = perf_field_of(record->fields, record->n_fields, "build_id");
+	const struct reel_field *id = perf_field_of(record, "build_id");
 	size_t size =
 		id->n_bytes < sizeof(module->build_id) ? id->n_bytes : sizeof(module->build_id);
 
@@ -132,7 +132,7 @@ struct perf_map {
 	uint32_t protection, flags;
 };
 
-static void print_map(struct perf_data *data, const struct perf_module *module,
+static void write_map(struct perf_data *data, const struct perf_module *module,
 		      const struct perf_map *map)
 {
 	uint8_t id[24] = { module->build_id_size };
@@ -140,17 +140,17 @@ static void print_map(struct perf_data *data, const struct perf_module *module,
 	memcpy(id + 4, module->build_id, module->build_id_size);
 	perf_begin_record(data, PERF_RECORD_MMAP2,
 			  PERF_MISC_USER | (module->build_id_size ? PERF_MISC_MMAP_BUILD_ID : 0));
-	perf_put_u32(data, map->pid);
-	perf_put_u32(data, map->pid);
-	perf_put_u64(data, map->address);
-	perf_put_u64(data, map->size);
-	perf_put_u64(data, map->offset);
+	perf_append_u32(data, map->pid);
+	perf_append_u32(data, map->pid);
+	perf_append_u64(data, map->address);
+	perf_append_u64(data, map->size);
+	perf_append_u64(data, map->offset);
 	/* In place of device and inode. */
-	perf_put_bytes(data, id, sizeof(id));
-	perf_put_u32(data, map->protection);
-	perf_put_u32(data, map->flags);
-	perf_put_text(data, module->path);
-	perf_put_sample_id(data, map->pid, map->pid, map->time);
+	perf_append_bytes(data, id, sizeof(id));
+	perf_append_u32(data, map->protection);
+	perf_append_u32(data, map->flags);
+	perf_append_text(data, module->path);
+	perf_append_sample_id(data, map->pid, map->pid, map->time);
 	perf_end_record(data);
 }
 
@@ -181,7 +181,7 @@ static void find_segments(const struct perf_data *data, struct perf_module *modu
  * Captures only have mappings of code. perf finds unwind tables only if the file's other segments
  * are mapped beside these.
  */
-static void print_other_segments(struct perf_data *data, const struct perf_module *module,
+static void write_other_segments(struct perf_data *data, const struct perf_module *module,
 				 const struct perf_map *code)
 {
 	enum { EXECUTE = 1, WRITE = 2, PROTECTION_READ = 1 };
@@ -203,11 +203,11 @@ static void print_other_segments(struct perf_data *data, const struct perf_modul
 		map.size = (other->address + other->size - (other->address & mask) + ~mask) & mask;
 		map.offset = other->offset & mask;
 		map.protection = PROTECTION_READ;
-		print_map(data, module, &map);
+		write_map(data, module, &map);
 	}
 }
 
-void perf_take_map(struct perf_data *data, const struct reel_record_view *record)
+void perf_write_map(struct perf_data *data, const struct reel_record_view *record)
 {
 	uint64_t id = perf_number_of(record, "module");
 	struct perf_module *module = pointer_map_get(&data->modules, perf_key_of(id));
@@ -226,6 +226,6 @@ void perf_take_map(struct perf_data *data, const struct reel_record_view *record
 		return;
 	if (module->kind == REEL_MODULE_FILE && !module->has_segments)
 		find_segments(data, module, id);
-	print_other_segments(data, module, &map);
-	print_map(data, module, &map);
+	write_other_segments(data, module, &map);
+	write_map(data, module, &map);
 }
