@@ -7,7 +7,7 @@
 #define CLI_BROWSE_SAMPLES_H
 
 #include "cli/profile/profile.h"
-#include "cli/profile/tree_course.h"
+#include "cli/profile/course.h"
 
 /* Samples that no grouping tells apart: of a thread under one name, in one state … */
 struct lane {

@@ -5,7 +5,6 @@
 
 #include "cli/profile/by.h"
 #include "cli/profile/course.h"
-#include "cli/profile/tree_course.h"
 #include "cli/session/session.h"
 
 struct profile {
