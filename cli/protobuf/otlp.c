@@ -324,6 +324,17 @@ static void write_dictionary(struct otlp *otlp, Dictionary *dictionary)
 	message_write(&otlp->writer, &data.base);
 }
 
+/* Writes a part with one entry of a table. */
+#define WRITE_ENTRY(otlp, table, entry)                                                            \
+	do {                                                                                       \
+		Dictionary part_ = INIT(PROFILES_DICTIONARY);                                      \
+		__typeof__(*part_.table) item_ = &(entry);                                         \
+                                                                                                   \
+		part_.n_##table = 1;                                                               \
+		part_.table = &item_;                                                              \
+		write_dictionary(otlp, &part_);                                                    \
+	} while (0)
+
 static void write_empty(struct otlp *otlp)
 {
 	Mapping mapping = INIT(MAPPING), *mappings = &mapping;
@@ -352,8 +363,7 @@ static void write_mappings(struct otlp *otlp)
 	for (uint32_t i = 1; i <= tables->mappings.count; i++) {
 		const struct profile_mapping from = profile_mapping_of(tables, i);
 		struct attribute_list attributes = { .n = 0 };
-		Mapping mapping = INIT(MAPPING), *item = &mapping;
-		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+		Mapping mapping = INIT(MAPPING);
 
 		add_text(otlp, &attributes, "process.executable.build_id.gnu", from.build_id);
 		mapping.memory_start = from.start;
@@ -362,9 +372,7 @@ static void write_mappings(struct otlp *otlp)
 		mapping.filename_strindex = (int32_t)from.path;
 		mapping.n_attribute_indices = attributes.n;
 		mapping.attribute_indices = attributes.items;
-		dictionary.n_mapping_table = 1;
-		dictionary.mapping_table = &item;
-		write_dictionary(otlp, &dictionary);
+		WRITE_ENTRY(otlp, mapping_table, mapping);
 	}
 }
 
@@ -389,8 +397,7 @@ static void write_location(struct otlp *otlp, uint32_t number)
 	Line *lines = memory_get(from->n_lines * sizeof(*lines));
 	Line **items = memory_get(from->n_lines * sizeof(*items));
 	struct attribute_list attributes = { .n = 0 };
-	Location location = INIT(LOCATION), *item = &location;
-	Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+	Location location = INIT(LOCATION);
 
 	for (uint32_t i = 0; i < from->n_lines; i++) {
 		lines[i] = (Line)INIT(LINE);
@@ -407,9 +414,7 @@ static void write_location(struct otlp *otlp, uint32_t number)
 	location.lines = items;
 	location.n_attribute_indices = attributes.n;
 	location.attribute_indices = attributes.items;
-	dictionary.n_location_table = 1;
-	dictionary.location_table = &item;
-	write_dictionary(otlp, &dictionary);
+	WRITE_ENTRY(otlp, location_table, location);
 	free(items);
 	free(lines);
 }
@@ -427,16 +432,13 @@ static void write_functions(struct otlp *otlp)
 
 	for (uint32_t i = 1; i <= functions->count; i++) {
 		const struct profile_function *from = numbers_get(functions, i);
-		Function function = INIT(FUNCTION), *item = &function;
-		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+		Function function = INIT(FUNCTION);
 
 		function.name_strindex = (int32_t)from->name;
 		function.system_name_strindex = (int32_t)from->system_name;
 		function.filename_strindex = (int32_t)from->file;
 		function.start_line = from->line;
-		dictionary.n_function_table = 1;
-		dictionary.function_table = &item;
-		write_dictionary(otlp, &dictionary);
+		WRITE_ENTRY(otlp, function_table, function);
 	}
 }
 
@@ -448,8 +450,7 @@ static void write_stacks(struct otlp *otlp)
 
 	for (uint32_t i = 1; i <= otlp->stacks.count; i++) {
 		uint32_t at = *(const uint32_t *)numbers_get(&otlp->stacks, i);
-		Stack stack = INIT(STACK), *item = &stack;
-		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+		Stack stack = INIT(STACK);
 		size_t n = 0;
 
 		while (at) {
@@ -461,9 +462,7 @@ static void write_stacks(struct otlp *otlp)
 		}
 		stack.n_location_indices = n;
 		stack.location_indices = locations;
-		dictionary.n_stack_table = 1;
-		dictionary.stack_table = &item;
-		write_dictionary(otlp, &dictionary);
+		WRITE_ENTRY(otlp, stack_table, stack);
 	}
 	free(locations);
 }
@@ -473,14 +472,11 @@ static void write_links(struct otlp *otlp)
 
 	for (uint32_t i = 1; i <= otlp->links.count; i++) {
 		struct link_ids ids = *(const struct link_ids *)numbers_get(&otlp->links, i);
-		Link link = INIT(LINK), *item = &link;
-		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+		Link link = INIT(LINK);
 
 		link.trace_id = (ProtobufCBinaryData){ sizeof(ids.trace), ids.trace };
 		link.span_id = (ProtobufCBinaryData){ sizeof(ids.span), ids.span };
-		dictionary.n_link_table = 1;
-		dictionary.link_table = &item;
-		write_dictionary(otlp, &dictionary);
+		WRITE_ENTRY(otlp, link_table, link);
 	}
 }
 
@@ -490,8 +486,7 @@ static void write_attributes(struct otlp *otlp)
 	for (uint32_t i = 1; i <= otlp->attributes.count; i++) {
 		const struct attribute *from = numbers_get(&otlp->attributes, i);
 		AnyValue value = INIT(ANY_VALUE);
-		Attribute attribute = INIT(KEY_VALUE_AND_UNIT), *item = &attribute;
-		Dictionary dictionary = INIT(PROFILES_DICTIONARY);
+		Attribute attribute = INIT(KEY_VALUE_AND_UNIT);
 
 		if (from->text) {
 			value.value_case =
@@ -505,9 +500,7 @@ static void write_attributes(struct otlp *otlp)
 		}
 		attribute.key_strindex = (int32_t)from->key;
 		attribute.value = &value;
-		dictionary.n_attribute_table = 1;
-		dictionary.attribute_table = &item;
-		write_dictionary(otlp, &dictionary);
+		WRITE_ENTRY(otlp, attribute_table, attribute);
 	}
 }
 

@@ -74,6 +74,17 @@ static void write_profile(struct pprof *pprof, const Profile *profile)
 	message_write(&pprof->writer, &profile->base);
 }
 
+/* Writes a profile with one item of a field: readers join the fields of all parts. */
+#define WRITE_ITEM(pprof, field, item)                                                             \
+	do {                                                                                       \
+		Profile part_ = PERFTOOLS__PROFILES__PROFILE__INIT;                                \
+		__typeof__(*part_.field) item_ = &(item);                                          \
+                                                                                                   \
+		part_.n_##field = 1;                                                               \
+		part_.field = &item_;                                                              \
+		write_profile(pprof, &part_);                                                      \
+	} while (0)
+
 static void write_texts(struct pprof *pprof)
 {
 	const struct profile_tables *tables = &pprof->sums.tables;
@@ -95,17 +106,13 @@ static void write_functions(struct pprof *pprof)
 	for (uint32_t i = 1; i <= functions->count; i++) {
 		const struct profile_function *from = numbers_get(functions, i);
 		Perftools__Profiles__Function function = PERFTOOLS__PROFILES__FUNCTION__INIT;
-		Perftools__Profiles__Function *item = &function;
-		Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
 
 		function.id = i;
 		function.name = from->name;
 		function.system_name = from->system_name;
 		function.filename = from->file;
 		function.start_line = from->line;
-		profile.n_function = 1;
-		profile.function = &item;
-		write_profile(pprof, &profile);
+		WRITE_ITEM(pprof, function, function);
 	}
 }
 
@@ -115,8 +122,6 @@ static void write_mapping(struct pprof *pprof, uint32_t number)
 	const struct profile_mapping from = profile_mapping_of(tables, number);
 	const struct mapping_use *use = &tables->mapping_uses[number];
 	Perftools__Profiles__Mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT;
-	Perftools__Profiles__Mapping *item = &mapping;
-	Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
 
 	mapping.id = number;
 	mapping.memory_start = from.start;
@@ -128,9 +133,7 @@ static void write_mapping(struct pprof *pprof, uint32_t number)
 	mapping.has_filenames = use->has_files;
 	mapping.has_line_numbers = use->has_lines;
 	mapping.has_inline_frames = use->has_inlines;
-	profile.n_mapping = 1;
-	profile.mapping = &item;
-	write_profile(pprof, &profile);
+	WRITE_ITEM(pprof, mapping, mapping);
 }
 
 /* Whether the mapping may be a program: a file that is not a library. */
@@ -197,8 +200,6 @@ static void write_location(struct pprof *pprof, uint32_t number)
 	Perftools__Profiles__Line *lines = memory_get(from->n_lines * sizeof(*lines));
 	Perftools__Profiles__Line **items = memory_get(from->n_lines * sizeof(*items));
 	Perftools__Profiles__Location location = PERFTOOLS__PROFILES__LOCATION__INIT;
-	Perftools__Profiles__Location *item = &location;
-	Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
 
 	for (uint32_t i = 0; i < from->n_lines; i++) {
 		lines[i] = (Perftools__Profiles__Line)PERFTOOLS__PROFILES__LINE__INIT;
@@ -211,9 +212,7 @@ static void write_location(struct pprof *pprof, uint32_t number)
 	location.address = from->address;
 	location.n_line = from->n_lines;
 	location.line = items;
-	profile.n_location = 1;
-	profile.location = &item;
-	write_profile(pprof, &profile);
+	WRITE_ITEM(pprof, location, location);
 	free(items);
 	free(lines);
 }
@@ -325,8 +324,6 @@ static void write_sample(struct sample_writer *writer, uint32_t number)
 	const struct sample_sum *sum = &pprof->sums.sums[number];
 	int64_t *value = &writer->values[pprof->columns[key->event]];
 	Perftools__Profiles__Sample sample = PERFTOOLS__PROFILES__SAMPLE__INIT;
-	Perftools__Profiles__Sample *item = &sample;
-	Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
 
 	set_labels(writer, sample_labels_of(&pprof->sums, key->labels));
 	memset(writer->values, 0, pprof->n_columns * sizeof(*writer->values));
@@ -339,9 +336,7 @@ static void write_sample(struct sample_writer *writer, uint32_t number)
 	sample.value = writer->values;
 	sample.n_label = writer->n_labels;
 	sample.label = writer->label_items;
-	profile.n_sample = 1;
-	profile.sample = &item;
-	write_profile(pprof, &profile);
+	WRITE_ITEM(pprof, sample, sample);
 }
 
 static void write_samples(struct pprof *pprof)
@@ -363,15 +358,11 @@ static void write_samples(struct pprof *pprof)
 static void write_sample_type(struct pprof *pprof, uint32_t name, const char *unit)
 {
 	Perftools__Profiles__ValueType type = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
-	Perftools__Profiles__ValueType *item = &type;
-	Profile profile = PERFTOOLS__PROFILES__PROFILE__INIT;
 
 	type.type = name;
 	type.unit = profile_text(&pprof->sums.tables, unit);
-	profile.n_sample_type = 1;
-	profile.sample_type = &item;
 	pprof->n_columns++;
-	write_profile(pprof, &profile);
+	WRITE_ITEM(pprof, sample_type, type);
 }
 
 static const char *weight_unit(const struct pprof *pprof, uint32_t event)
