@@ -210,7 +210,7 @@ const struct diff_change *diff_find_cause(const struct diff_result *result)
 }
 
 /* Inserts it among the largest; drops it if it is the smallest. */
-static size_t put_caller(struct diff_caller *list, size_t n, struct diff_caller caller)
+static size_t insert_caller(struct diff_caller *list, size_t n, struct diff_caller caller)
 {
 	size_t at = n;
 
@@ -243,7 +243,7 @@ size_t diff_find_callers(const struct diff_counts *counts, const struct diff_cha
 		if (edge->function == change->item->function &&
 		    caller.difference * change->difference > 0 &&
 		    fabs(caller.difference) >= fabs(change->difference) * CALLER_SHARE)
-			n = put_caller(ret, n, caller);
+			n = insert_caller(ret, n, caller);
 	}
 	return n;
 }

@@ -64,7 +64,7 @@ static bool has_track(const struct reading *reading, const struct moment *moment
 		       compare_numbers) != NULL;
 }
 
-static void add(void *context, const struct moment *moment)
+static void add_moment(void *context, const struct moment *moment)
 {
 	const struct reading *reading = context;
 	struct firefox *firefox = reading->firefox;
@@ -98,7 +98,7 @@ void firefox_markers_read(struct firefox *firefox, struct reel_capture *capture)
 			reading.threads[reading.n_threads++] = tracks->items[i]->key.thread;
 	}
 	qsort(reading.threads, reading.n_threads, sizeof(uint64_t), compare_numbers);
-	moments_visit(capture, add, &reading);
+	moments_visit(capture, add_moment, &reading);
 	free(reading.threads);
 }
 

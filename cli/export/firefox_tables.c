@@ -57,7 +57,7 @@ static uint32_t source_of(struct firefox *firefox, const char *file)
 
 /* ---- modules ------------------------------------------------------------------------------- */
 
-static void take_first(void *context, const struct reel_file_segment *segment)
+static void find_first(void *context, const struct reel_file_segment *segment)
 {
 	uint64_t *begin = context;
 
@@ -71,7 +71,7 @@ static uint64_t begin_of(const struct reel_module_info *module)
 	uint64_t begin = UINT64_MAX;
 
 	if (module->kind == REEL_MODULE_FILE && *module->local_path)
-		reel_error_destroy(reel_file_segments(module->local_path, take_first, &begin));
+		reel_error_destroy(reel_file_segments(module->local_path, find_first, &begin));
 	return begin == UINT64_MAX ? 0 : begin;
 }
 

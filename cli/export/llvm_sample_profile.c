@@ -286,8 +286,8 @@ static bool leads_to(const struct reel_function_instruction *instruction,
 		(*to->function && !strcmp(instruction->target_name, to->function)));
 }
 
-static void take_calls(struct walk *walk, const struct reel_function_instruction *instruction,
-		       bool is_named)
+static void count_calls(struct walk *walk, const struct reel_function_instruction *instruction,
+			bool is_named)
 {
 	uint64_t last = instruction->address + (instruction->size - 1);
 
@@ -300,8 +300,8 @@ static void take_calls(struct walk *walk, const struct reel_function_instruction
 	}
 }
 
-/* Takes the samples of instructions up to this address. */
-static uint64_t take_samples(struct walk *walk, uint64_t last)
+/* The samples of instructions up to this address, which are passed. */
+static uint64_t sum_samples(struct walk *walk, uint64_t last)
 {
 	uint64_t samples = 0;
 
@@ -311,15 +311,15 @@ static uint64_t take_samples(struct walk *walk, uint64_t last)
 	return samples;
 }
 
-static void take_instruction(struct walk *walk, const struct reel_function_info *info,
-			     const struct reel_function_instruction *instruction)
+static void count_instruction(struct walk *walk, const struct reel_function_info *info,
+			      const struct reel_function_instruction *instruction)
 {
 	struct left_out *left_out = &walk->llvm->left_out;
 	struct sample_profile *profile = &walk->llvm->profile;
 	const struct sample_line *line = NULL;
 	bool is_named =
 		sample_profile_can_name(profile, instruction->places, instruction->n_places);
-	uint64_t samples = take_samples(walk, instruction->address + (instruction->size - 1));
+	uint64_t samples = sum_samples(walk, instruction->address + (instruction->size - 1));
 
 	if (!is_named)
 		*(info->embedded ? &left_out->no_file_of_lines : &left_out->no_lines) += samples;
@@ -330,11 +330,11 @@ static void take_instruction(struct walk *walk, const struct reel_function_info 
 		left_out->no_line += samples;
 	if (instruction->address == info->begin)
 		walk->entry = line;
-	take_calls(walk, instruction, is_named);
+	count_calls(walk, instruction, is_named);
 }
 
-/* Takes the next function with samples; its places and calls are next, up to the ends. */
-static bool take_function(struct walk *walk)
+/* Counts the next function with samples; its places and calls are next, up to the ends. */
+static bool count_function(struct walk *walk)
 {
 	const struct reel_frame *frame = walk->place->frame;
 	const struct place *end = walk->places_end;
@@ -363,11 +363,11 @@ static bool take_function(struct walk *walk)
 		return false;
 	walk->entry = NULL;
 	while ((ok = no_error(reel_function_next(function, &instruction))) && instruction)
-		take_instruction(walk, reel_function_get_info(function), instruction);
+		count_instruction(walk, reel_function_get_info(function), instruction);
 	reel_function_close(function);
 	sample_profile_add_entry(&walk->llvm->profile, walk->entry);
 	/* Apparently past the function's last instruction. */
-	walk->llvm->left_out.no_lines += take_samples(walk, UINT64_MAX);
+	walk->llvm->left_out.no_lines += sum_samples(walk, UINT64_MAX);
 	walk->call = walk->calls_end;
 	walk->places_end = end;
 	walk->calls_end = calls_end;
@@ -397,7 +397,7 @@ static bool end_capture(void *state, struct session *session)
 		if (walk.place->frame->module_id != module)
 			sample_profile_next_part(&llvm->profile);
 		module = walk.place->frame->module_id;
-		ok = take_function(&walk);
+		ok = count_function(&walk);
 	}
 	free(calls);
 	end_stacks(llvm);
@@ -407,7 +407,7 @@ static bool end_capture(void *state, struct session *session)
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-static void say_left_out(uint64_t samples, uint64_t all, const char *why)
+static void report_left_out(uint64_t samples, uint64_t all, const char *why)
 {
 	if (samples)
 		complain("%s of %s samples (%s) are not in the profile: %s",
@@ -415,19 +415,20 @@ static void say_left_out(uint64_t samples, uint64_t all, const char *why)
 			 format_share(samples, all).text, why);
 }
 
-static void say_all(const struct left_out *left_out)
+static void report_all_left_out(const struct left_out *left_out)
 {
 	uint64_t all = left_out->all;
 
-	say_left_out(left_out->kernel, all, "kernel code");
-	say_left_out(left_out->no_file, all, "code without a file, such as JIT code");
-	say_left_out(left_out->no_lines, all,
-		     "the first lines of their functions are unknown; build with -g, or with "
-		     "-gline-tables-only "
-		     "-fdebug-info-for-profiling (see 'stackreel doctor' for the files)");
-	say_left_out(left_out->no_file_of_lines, all,
-		     "the capture has their lines, but not the first lines of their functions; add "
-		     "the program with --module or --symfs");
+	report_left_out(left_out->kernel, all, "kernel code");
+	report_left_out(left_out->no_file, all, "code without a file, such as JIT code");
+	report_left_out(left_out->no_lines, all,
+			"the first lines of their functions are unknown; build with -g, or with "
+			"-gline-tables-only "
+			"-fdebug-info-for-profiling (see 'stackreel doctor' for the files)");
+	report_left_out(
+		left_out->no_file_of_lines, all,
+		"the capture has their lines, but not the first lines of their functions; add "
+		"the program with --module or --symfs");
 	if (left_out->no_line)
 		complain("%s of %s samples (%s) count for their functions only: their instructions "
 			 "have no line",
@@ -442,7 +443,7 @@ static bool llvm_close(void *state, bool ok)
 	bool has_functions = ok && sample_profile_print(&llvm->profile, llvm->file);
 
 	if (ok && (!has_functions || !llvm->quiet))
-		say_all(&llvm->left_out);
+		report_all_left_out(&llvm->left_out);
 	if (ok && !has_functions)
 		complain("no functions to write a profile of");
 	sample_profile_free(&llvm->profile);

@@ -131,7 +131,7 @@ static void free_instance(void *item)
  * number of copies of the code, and the copy's number. A set bit means the number 0; otherwise 5
  * bits follow, and a bit that states whether 7 more follow.
  */
-static uint32_t take_number(uint32_t *bits)
+static uint32_t read_number(uint32_t *bits)
 {
 	uint32_t number;
 
@@ -154,9 +154,9 @@ static struct location locate(const struct reel_function_place *place, uint32_t 
 	uint32_t bits = place->discriminator;
 	struct location location = {
 		.line = (place->line - place->function_line) & LINE_MASK,
-		.discriminator = take_number(&bits),
+		.discriminator = read_number(&bits),
 	};
-	uint32_t copies = take_number(&bits);
+	uint32_t copies = read_number(&bits);
 
 	*copies_ret = copies ? copies : 1;
 	return location;
@@ -321,7 +321,7 @@ struct items {
 	size_t n, capacity;
 };
 
-static void take_item(const void *node, VISIT which, void *closure)
+static void append_item(const void *node, VISIT which, void *closure)
 {
 	struct items *items = closure;
 
@@ -336,7 +336,7 @@ static struct items list_items(const void *tree)
 {
 	struct items items = { 0 };
 
-	twalk_r(tree, take_item, &items);
+	twalk_r(tree, append_item, &items);
 	return items;
 }
 

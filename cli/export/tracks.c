@@ -184,7 +184,7 @@ struct sorter {
 	size_t n;
 };
 
-static void take(void *context, const struct track_sample *sample)
+static void append_sample(void *context, const struct track_sample *sample)
 {
 	struct sorter *sorter = context;
 
@@ -210,7 +210,7 @@ static bool visit_sorted(const struct tracks *tracks, const struct track *track,
 {
 	struct sorter sorter = { .samples = memory_resize(NULL, track->count,
 							  sizeof(*sorter.samples)) };
-	bool ok = visit_in_file_order(tracks, track, take, &sorter);
+	bool ok = visit_in_file_order(tracks, track, append_sample, &sorter);
 
 	qsort(sorter.samples, sorter.n, sizeof(*sorter.samples), compare_times);
 	for (size_t i = 0; ok && i < sorter.n; i++)

@@ -216,7 +216,7 @@ static void print_own(const struct marks *marks, FILE *file)
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-static void add(void *context, const struct moment *moment)
+static void add_moment(void *context, const struct moment *moment)
 {
 	static void (*const adds[])(struct marks * marks, const struct moment *moment) = {
 		[MOMENT_LOSS] = add_loss, [MOMENT_THREAD] = add_thread, [MOMENT_EXIT] = end_thread,
@@ -288,7 +288,7 @@ void page_marks_print(struct reel_capture *capture, const struct flame_profile *
 
 	for (size_t i = 0; i < profile->n_threads; i++)
 		add_index(&marks.by_tid, profile->threads[i].tid, i);
-	moments_visit(capture, add, &marks);
+	moments_visit(capture, add_moment, &marks);
 	print_losses(&marks, file);
 	print_execs(&marks, file);
 	print_lives(&marks, file);

@@ -51,7 +51,7 @@ static void insert_slot(struct call_tree *tree, uint32_t node)
 	tree->slots[slot] = node;
 }
 
-static void grow(struct call_tree *tree)
+static void grow_nodes(struct call_tree *tree)
 {
 	if (tree->capacity >= MAX_NODES / 2) {
 		complain("more than %u distinct calls; narrow down with --time or --pid",
@@ -91,7 +91,7 @@ static uint32_t add_child(struct call_tree *tree, uint32_t parent, const void *k
 	uint32_t slot, node;
 
 	if (tree->n_nodes == tree->capacity)
-		grow(tree);
+		grow_nodes(tree);
 	slot = hash(parent, key) & tree->slot_mask;
 	while (tree->slots[slot])
 		slot = (slot + 1) & tree->slot_mask;
@@ -119,8 +119,8 @@ static uint32_t new_tail(struct call_tree *tree, struct call_tree_tail tail)
 	return (uint32_t)tree->n_tails++;
 }
 
-/* Puts the rest of a tail, from key `from` on, below a node that has the previous key. */
-static void put_rest(struct call_tree *tree, uint32_t node, uint32_t index, size_t from)
+/* Attaches the rest of a tail, from key `from` on, below a node that has the previous key. */
+static void attach_rest(struct call_tree *tree, uint32_t node, uint32_t index, size_t from)
 {
 	struct call_tree_tail *tail = &tree->tails[index];
 
@@ -147,7 +147,7 @@ static uint32_t make_nodes(struct call_tree *tree, uint32_t node, size_t n)
 	tree->nodes[node].tail = 0;
 	for (size_t i = 0; i < n; i++)
 		node = add_child(tree, node, keys[i]);
-	put_rest(tree, node, index, n);
+	attach_rest(tree, node, index, n);
 	return node;
 }
 

@@ -28,7 +28,7 @@ void *pointer_map_get(const struct pointer_map *map, const void *key)
 	return map->n_slots ? slot_of(map, key)->value : NULL;
 }
 
-static void grow(struct pointer_map *map)
+static void grow_slots(struct pointer_map *map)
 {
 	struct pointer_map old = *map;
 
@@ -44,7 +44,7 @@ static void grow(struct pointer_map *map)
 void pointer_map_put(struct pointer_map *map, const void *key, void *value)
 {
 	if (map->count * 2 >= map->n_slots)
-		grow(map);
+		grow_slots(map);
 	map->count++;
 	*slot_of(map, key) = (struct pointer_slot){ key, value };
 }

@@ -45,7 +45,7 @@ static bool blame(const struct reading *reading, const char *what)
 /* ---- fields ---------------------------------------------------------------------------------- */
 
 /* Parses a number at *text, and moves *text past it and the following blank or tab. */
-static bool take_number(char **text, uint64_t *ret)
+static bool parse_number(char **text, uint64_t *ret)
 {
 	char *end;
 
@@ -60,7 +60,7 @@ static bool take_number(char **text, uint64_t *ret)
 }
 
 /* Returns the next field and moves *text past it; NULL after the last one. */
-static char *take_field(char **text)
+static char *next_field(char **text)
 {
 	return strsep(text, "\t");
 }
@@ -70,7 +70,7 @@ static bool add_number(struct reading *reading, char **text, uint64_t *to)
 {
 	uint64_t number;
 
-	if (!take_number(text, &number))
+	if (!parse_number(text, &number))
 		return blame(reading, "invalid number (expected at most 64 bits)");
 	return profile_number_add(to, number) || blame(reading, "sum does not fit in 64 bits");
 }
@@ -93,7 +93,7 @@ static bool read_lost(struct reading *reading, char *text)
 
 static bool read_function(struct reading *reading, char *text)
 {
-	char *flags = take_field(&text), *name = take_field(&text), *module = take_field(&text);
+	char *flags = next_field(&text), *name = next_field(&text), *module = next_field(&text);
 	struct symbol_table *symbols = &reading->profiles->symbols;
 	struct function function;
 
@@ -132,7 +132,7 @@ static bool end_event(struct reading *reading)
 
 static bool read_event(struct reading *reading, char *text)
 {
-	char *unit = take_field(&text), *name = take_field(&text);
+	char *unit = next_field(&text), *name = next_field(&text);
 	bool is_time = unit && !strcmp(unit, "ns");
 	struct reel_event_info event = { .weight_unit = is_time ? "ns" : "" };
 
@@ -178,7 +178,7 @@ static bool read_kernel_alone(struct reading *reading, char *text)
 		blame(reading, "number of traces does not fit in 64 bits"));
 }
 
-static void put_node(struct reading *reading, uint64_t depth, uint32_t node)
+static void set_node(struct reading *reading, uint64_t depth, uint32_t node)
 {
 	reading->nodes = memory_reserve(reading->nodes, &reading->nodes_capacity, depth,
 					sizeof(*reading->nodes));
@@ -193,8 +193,8 @@ static bool add_amount(struct reading *reading, char *text, uint32_t node)
 
 	if (!*text)
 		return true;
-	if (!take_number(&text, &amount.samples) || !take_number(&text, &amount.weight) || *text ||
-	    !amount.samples)
+	if (!parse_number(&text, &amount.samples) || !parse_number(&text, &amount.weight) ||
+	    *text || !amount.samples)
 		return blame(reading, "invalid samples or weight (expected at most 64 bits)");
 	if (!profile_add_sum(profile, amount) ||
 	    !profile_number_add(&reading->n_samples, amount.samples))
@@ -211,7 +211,7 @@ static bool read_node(struct reading *reading, char *text)
 
 	if (!reading->profile)
 		return blame(reading, "stack before the first event");
-	if (!take_number(&text, &depth) || !take_number(&text, &number) || !depth ||
+	if (!parse_number(&text, &depth) || !parse_number(&text, &number) || !depth ||
 	    depth > reading->depth + 1)
 		return blame(reading, "invalid depth or missing function");
 	if (number >= reading->n_functions)
@@ -220,12 +220,12 @@ static bool read_node(struct reading *reading, char *text)
 	if (function.is_mark && depth > 1)
 		return blame(reading, "mark below the root");
 	if (!reading->depth)
-		put_node(reading, 0, CALL_TREE_ROOT);
+		set_node(reading, 0, CALL_TREE_ROOT);
 	node = reading->nodes[depth - 1];
 	/* A table has no marks. */
 	if (!function.is_mark || reading->profiles->mark_cut)
 		node = call_tree_child(&reading->profile->tree, node, function.symbol);
-	put_node(reading, depth, node);
+	set_node(reading, depth, node);
 	return add_amount(reading, text, node);
 }
 
@@ -301,7 +301,7 @@ static bool read_line(struct reading *reading)
 	reading->ended = !strcmp(text, "end");
 	if (reading->ended)
 		return end_event(reading);
-	name = take_field(&text);
+	name = next_field(&text);
 	return text ? read_named(reading, name, text) : blame(reading, "invalid line");
 }
 

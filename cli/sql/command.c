@@ -36,7 +36,7 @@ struct sql_options {
 };
 
 /* The last of several arguments is the query. */
-static void take_arguments(struct sql_options *options, struct argp_state *state)
+static void divide_arguments(struct sql_options *options, struct argp_state *state)
 {
 	struct string_list *arguments = &options->arguments;
 	bool named = strcmp(options->common.file, DEFAULT_CAPTURE) != 0;
@@ -57,7 +57,7 @@ static void take_arguments(struct sql_options *options, struct argp_state *state
 		argp_error(state, "standard input cannot be both the capture and the query");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_sql_option(int key, char *arg, struct argp_state *state)
 {
 	struct sql_options *options = state->input;
 
@@ -81,7 +81,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options_take_values(state, arg, &options->common);
 		return 0;
 	case ARGP_KEY_END:
-		take_arguments(options, state);
+		divide_arguments(options, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -103,7 +103,7 @@ static const struct argp_option own_options[] = {
 
 static const struct argp parser = {
 	own_options,
-	parse_option,
+	parse_sql_option,
 	"FILE... QUERY\nFILE",
 	"Run an SQL query on captures, in the database that 'stackreel export --format=sqlite' "
 	"writes.\v"

@@ -43,7 +43,7 @@ static const char *const texts[STATEMENTS] = {
 
 /* The id of the row that a FIND_ statement, with its values bound, finds; 0: none, or an error,
  * which was reported. */
-static uint32_t find(struct sqlite_export *export, enum statement statement)
+static uint32_t find_row(struct sqlite_export *export, enum statement statement)
 {
 	sqlite3_stmt *query = export->statements[statement];
 	int result = sqlite3_step(query);
@@ -56,7 +56,7 @@ static uint32_t find(struct sqlite_export *export, enum statement statement)
 }
 
 /* The id of the row just added; 0 after an error. */
-static uint32_t add(struct sqlite_export *export, enum statement statement)
+static uint32_t add_row(struct sqlite_export *export, enum statement statement)
 {
 	if (export->database.failed || !sqlite_step(export, statement))
 		return 0;
@@ -82,7 +82,7 @@ static uint32_t function_of(struct sqlite_export *export, const struct reel_fram
 		sqlite3_bind_int(query, 4, symbol->kernel);
 		if (i)
 			sqlite3_bind_int(query, 5, symbol->function);
-		id = i ? add(export, statement) : find(export, statement);
+		id = i ? add_row(export, statement) : find_row(export, statement);
 	}
 	if (id)
 		pointer_map_put(&export->functions, symbol, (void *)(uintptr_t)id);
@@ -101,7 +101,7 @@ static uint32_t line_of(struct sqlite_export *export, const struct reel_frame *f
 		bind_text(query, 1, frame->file);
 		sqlite3_bind_int64(query, 2, frame->line);
 		sqlite3_bind_int64(query, 3, frame->column);
-		id = i ? add(export, statement) : find(export, statement);
+		id = i ? add_row(export, statement) : find_row(export, statement);
 	}
 	return id;
 }
@@ -262,7 +262,7 @@ static uint32_t comm_of(struct sqlite_export *export, const char *comm)
 		enum statement statement = i ? ADD_COMM : FIND_COMM;
 
 		bind_text(export->statements[statement], 1, comm);
-		id = i ? add(export, statement) : find(export, statement);
+		id = i ? add_row(export, statement) : find_row(export, statement);
 		if (id)
 			pointer_map_put(&export->comms, comm, (void *)(uintptr_t)id);
 	}
