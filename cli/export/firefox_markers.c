@@ -224,29 +224,28 @@ enum column { DATA, NAME, START, END, PHASE, CATEGORY, COLUMNS };
 static const char *const column_names[COLUMNS] = { "data",    "name",  "startTime",
 						   "endTime", "phase", "category" };
 
-static void print_marker(const struct firefox *firefox, enum column column,
-			 const struct firefox_marker *marker)
+/* A cell of any column except DATA; `end` NULL: an instant. */
+static void print_cell(const struct firefox *firefox, uint32_t name, uint64_t start,
+		       const uint64_t *end)
 {
-	FILE *file = firefox->file;
-
-	switch (column) {
-	case DATA:
-		print_data(firefox, marker);
-		return;
+	switch (firefox->column) {
 	case NAME:
-		fprintf(file, "%" PRIu32, marker->name_string);
+		fprintf(firefox->file, "%" PRIu32, name);
 		return;
 	case START:
-		print_time(firefox, marker->time);
+		print_time(firefox, start);
 		return;
 	case END:
-		fputs("null", file);
+		if (end)
+			print_time(firefox, *end);
+		else
+			fputs("null", firefox->file);
 		return;
 	case PHASE:
-		fprintf(file, "%d", INSTANT);
+		fprintf(firefox->file, "%d", end ? INTERVAL : INSTANT);
 		return;
 	default:
-		fprintf(file, "%d", FIREFOX_OTHER);
+		fprintf(firefox->file, "%d", FIREFOX_OTHER);
 	}
 }
 
@@ -259,31 +258,17 @@ static void print_wait(void *context, const struct track_sample *sample)
 
 	fputs(firefox->separator, file);
 	firefox->separator = ",";
-	switch (firefox->column) {
-	case DATA:
-		fputs("{\"type\":\"wait\"", file);
-		if (sample->stack) {
-			fputs(",\"cause\":{\"time\":", file);
-			print_time(firefox, begin);
-			fprintf(file, ",\"stack\":%" PRIu32 "}", sample->stack - 1);
-		}
-		fputc('}', file);
+	if (firefox->column != DATA) {
+		print_cell(firefox, firefox->state_strings[sample->state], begin, &sample->time);
 		return;
-	case NAME:
-		fprintf(file, "%" PRIu32, firefox->state_strings[sample->state]);
-		return;
-	case START:
-		print_time(firefox, begin);
-		return;
-	case END:
-		print_time(firefox, sample->time);
-		return;
-	case PHASE:
-		fprintf(file, "%d", INTERVAL);
-		return;
-	default:
-		fprintf(file, "%d", FIREFOX_OTHER);
 	}
+	fputs("{\"type\":\"wait\"", file);
+	if (sample->stack) {
+		fputs(",\"cause\":{\"time\":", file);
+		print_time(firefox, begin);
+		fprintf(file, ",\"stack\":%" PRIu32 "}", sample->stack - 1);
+	}
+	fputc('}', file);
 }
 
 /* The markers and the waits of a thread. */
@@ -301,7 +286,11 @@ static bool print_column(struct firefox *firefox, const struct rows *rows)
 	for (size_t i = 0; i < rows->n_markers; i++) {
 		fputs(firefox->separator, firefox->file);
 		firefox->separator = ",";
-		print_marker(firefox, firefox->column, &rows->markers[i]);
+		if (firefox->column == DATA)
+			print_data(firefox, &rows->markers[i]);
+		else
+			print_cell(firefox, rows->markers[i].name_string, rows->markers[i].time,
+				   NULL);
 	}
 	for (size_t i = 0; i < rows->n_waits; i++) {
 		if (!tracks_visit(&firefox->tracks, rows->waits[i], print_wait, firefox))
