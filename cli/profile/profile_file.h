@@ -32,6 +32,14 @@ struct profile_totals {
 	uint64_t lost[REEL_LOSS_COUNT];
 };
 
+/* Lines that are a name and a number: a uint64_t of struct profile_totals or struct quality. */
+struct profile_number {
+	const char *name; /* NULL: the end */
+	size_t offset;
+};
+
+extern const struct profile_number profile_total_numbers[], profile_quality_numbers[];
+
 /* False on 64-bit overflow. */
 static inline bool profile_number_add(uint64_t *number, uint64_t more)
 {

@@ -229,42 +229,11 @@ static bool read_node(struct reading *reading, char *text)
 	return add_amount(reading, text, node);
 }
 
-static uint64_t *total_named(struct profile_totals *totals, const char *name)
+static uint64_t *number_named(const struct profile_number *numbers, void *of, const char *name)
 {
-	const struct {
-		const char *name;
-		uint64_t *total;
-	} all[] = {
-		{ "captures", &totals->captures },
-		{ "unread", &totals->unread },
-		{ "problems", &totals->problems },
-		{ "recorded", &totals->recorded },
-	};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		if (!strcmp(name, all[i].name))
-			return all[i].total;
-	}
-	return NULL;
-}
-
-static uint64_t *quality_named(struct quality *quality, const char *name)
-{
-	const struct {
-		const char *name;
-		uint64_t *number;
-	} all[] = {
-		{ "by_code", &quality->by_code },
-		{ "by_frame_pointer", &quality->by_frame_pointer },
-		{ "by_calls", &quality->by_calls },
-		{ "stack_cut", &quality->stack_cut },
-		{ "frames", &quality->frames },
-		{ "nameless", &quality->nameless },
-	};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-		if (!strcmp(name, all[i].name))
-			return all[i].number;
+	for (; numbers->name; numbers++) {
+		if (!strcmp(name, numbers->name))
+			return (uint64_t *)((char *)of + numbers->offset);
 	}
 	return NULL;
 }
@@ -272,7 +241,7 @@ static uint64_t *quality_named(struct quality *quality, const char *name)
 static bool read_named(struct reading *reading, const char *name, char *text)
 {
 	struct profile *profile = reading->profile;
-	uint64_t *number = total_named(reading->totals, name);
+	uint64_t *number = number_named(profile_total_numbers, reading->totals, name);
 
 	if (!strcmp(name, "function"))
 		return read_function(reading, text);
@@ -285,7 +254,7 @@ static bool read_named(struct reading *reading, const char *name, char *text)
 	if (profile && !strcmp(name, "kernel_alone"))
 		return read_kernel_alone(reading, text);
 	if (!number && profile)
-		number = quality_named(&profile->quality, name);
+		number = number_named(profile_quality_numbers, &profile->quality, name);
 	if (!number)
 		return blame(reading, "unknown or misplaced line");
 	return add_number(reading, &text, number) &&

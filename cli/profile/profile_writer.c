@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,18 +77,39 @@ static void write_function(const struct symbol *symbol, FILE *file)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+const struct profile_number profile_total_numbers[] = {
+	{ "captures", offsetof(struct profile_totals, captures) },
+	{ "unread", offsetof(struct profile_totals, unread) },
+	{ "problems", offsetof(struct profile_totals, problems) },
+	{ "recorded", offsetof(struct profile_totals, recorded) },
+	{ 0 },
+};
+const struct profile_number profile_quality_numbers[] = {
+	{ "by_code", offsetof(struct quality, by_code) },
+	{ "by_frame_pointer", offsetof(struct quality, by_frame_pointer) },
+	{ "by_calls", offsetof(struct quality, by_calls) },
+	{ "stack_cut", offsetof(struct quality, stack_cut) },
+	{ "frames", offsetof(struct quality, frames) },
+	{ "nameless", offsetof(struct quality, nameless) },
+	{ 0 },
+};
+
 static void write_number(const char *name, uint64_t number, FILE *file)
 {
 	if (number)
 		fprintf(file, "%s\t%" PRIu64 "\n", name, number);
 }
 
+static void write_numbers(const struct profile_number *numbers, const void *of, FILE *file)
+{
+	for (; numbers->name; numbers++)
+		write_number(numbers->name, *(const uint64_t *)((const char *)of + numbers->offset),
+			     file);
+}
+
 static void write_totals(const struct profile_totals *totals, FILE *file)
 {
-	write_number("captures", totals->captures, file);
-	write_number("unread", totals->unread, file);
-	write_number("problems", totals->problems, file);
-	write_number("recorded", totals->recorded, file);
+	write_numbers(profile_total_numbers, totals, file);
 	for (int cause = 0; cause < REEL_LOSS_COUNT; cause++) {
 		if (totals->lost[cause])
 			fprintf(file, "lost\t%" PRIu64 "\t%s\n", totals->lost[cause],
@@ -103,12 +125,7 @@ static void write_quality(const struct quality *quality, FILE *file)
 				reel_stop_name(stop));
 	}
 	write_number("kernel_alone", quality->without_stack, file);
-	write_number("by_code", quality->by_code, file);
-	write_number("by_frame_pointer", quality->by_frame_pointer, file);
-	write_number("by_calls", quality->by_calls, file);
-	write_number("stack_cut", quality->stack_cut, file);
-	write_number("frames", quality->frames, file);
-	write_number("nameless", quality->nameless, file);
+	write_numbers(profile_quality_numbers, quality, file);
 }
 
 struct writing {
