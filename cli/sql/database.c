@@ -269,6 +269,21 @@ sqlite3_stmt *database_prepare(struct database *database, const char *sql)
 	return statement;
 }
 
+sqlite3_stmt *database_prepare_insert(struct database *database, const char *table)
+{
+	_cleanup_free_ char *select = memory_print("SELECT * FROM %s", table);
+	sqlite3_stmt *columns = database_prepare(database, select);
+	int n = sqlite3_column_count(columns);
+	_cleanup_free_ char *values = memory_get((size_t)n * 2 + 1);
+	_cleanup_free_ char *insert = NULL;
+
+	sqlite3_finalize(columns);
+	for (int i = 0; i < n; i++)
+		memcpy(values + 2 * i, i ? ",?" : " ?", 2);
+	insert = memory_print("INSERT INTO %s VALUES (%s)", table, values);
+	return columns ? database_prepare(database, insert) : NULL;
+}
+
 bool database_step(struct database *database, sqlite3_stmt *statement)
 {
 	if (sqlite3_step(statement) != SQLITE_DONE)

@@ -28,6 +28,8 @@ bool database_close(struct database *database);
 bool database_run(struct database *database, const char *sql);
 /* NULL after an error; the caller finalizes it. */
 sqlite3_stmt *database_prepare(struct database *database, const char *sql);
+/* The same to insert a row, with a value for each column of the table. */
+sqlite3_stmt *database_prepare_insert(struct database *database, const char *table);
 /* Runs a statement without rows and resets it. */
 bool database_step(struct database *database, sqlite3_stmt *statement);
 /* Reports the connection's error and returns false. */

@@ -14,31 +14,31 @@
 #define VALUE_BYTES 40
 #define VALUES_MAX  (UINT64_C(4) << 30)
 
+/* The table that a statement adds a row to; or its text.  Values to find are those to add, by the
+ * numbers of the table's columns. */
 static const char *const texts[STATEMENTS] = {
-	[ADD_META] = "INSERT INTO meta VALUES (?, ?)",
-	[ADD_CAPTURE] = "INSERT INTO captures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[ADD_PROBLEM] = "INSERT INTO problems VALUES (?, ?)",
-	[ADD_EVENT] = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)",
-	[ADD_LOSS] = "INSERT INTO losses VALUES (?, ?, ?, ?)",
-	[ADD_MARK] = "INSERT INTO marks VALUES (?, ?, ?, ?, ?)",
-	[ADD_MODULE] = "INSERT INTO modules VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[ADD_PROCESS] = "INSERT INTO processes VALUES (?, ?, ?, ?, ?)",
-	[ADD_THREAD] = "INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?)",
-	[ADD_COMM] = "INSERT INTO comms (name) VALUES (?)",
-	[ADD_FUNCTION] = "INSERT INTO functions (name, module, is_inlined, is_kernel, is_named)"
-			 " VALUES (?, ?, ?, ?, ?)",
-	[ADD_LINE] = "INSERT INTO lines (file, line, column) VALUES (?, ?, ?)",
-	[ADD_FRAME] = "INSERT INTO frames VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[ADD_STOP] = "INSERT INTO stops VALUES (?, ?)",
-	[ADD_STACK] = "INSERT INTO stacks VALUES (?, ?, ?, ?, ?, ?, ?)",
-	[ADD_SAMPLE] =
-		"INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[ADD_LABEL] = "INSERT INTO sample_labels VALUES (?, ?, ?, ?)",
-	[ADD_VALUE] = "INSERT INTO frame_values VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-	[FIND_COMM] = "SELECT id FROM comms WHERE name = ?",
-	[FIND_FUNCTION] = "SELECT id FROM functions WHERE name = ? AND module = ? AND"
-			  " is_inlined = ? AND is_kernel = ?",
-	[FIND_LINE] = "SELECT id FROM lines WHERE file = ? AND line = ? AND column = ?",
+	[ADD_META] = "meta",
+	[ADD_CAPTURE] = "captures",
+	[ADD_PROBLEM] = "problems",
+	[ADD_EVENT] = "events",
+	[ADD_LOSS] = "losses",
+	[ADD_MARK] = "marks",
+	[ADD_MODULE] = "modules",
+	[ADD_PROCESS] = "processes",
+	[ADD_THREAD] = "threads",
+	[ADD_COMM] = "comms",
+	[ADD_FUNCTION] = "functions",
+	[ADD_LINE] = "lines",
+	[ADD_FRAME] = "frames",
+	[ADD_STOP] = "stops",
+	[ADD_STACK] = "stacks",
+	[ADD_SAMPLE] = "samples",
+	[ADD_LABEL] = "sample_labels",
+	[ADD_VALUE] = "frame_values",
+	[FIND_COMM] = "SELECT id FROM comms WHERE name = ?2",
+	[FIND_FUNCTION] = "SELECT id FROM functions WHERE name = ?2 AND module = ?3 AND"
+			  " is_inlined = ?4 AND is_kernel = ?5",
+	[FIND_LINE] = "SELECT id FROM lines WHERE file = ?2 AND line = ?3 AND column = ?4",
 };
 
 /* The id of the row that a FIND_ statement, with its values bound, finds; 0: none, or an error,
@@ -55,7 +55,7 @@ static uint32_t find_row(struct sqlite_export *export, enum statement statement)
 	return id;
 }
 
-/* The id of the row just added; 0 after an error. */
+/* The id of the row just added, which SQLite chose; 0 after an error. */
 static uint32_t add_row(struct sqlite_export *export, enum statement statement)
 {
 	if (export->database.failed || !sqlite_step(export, statement))
@@ -76,12 +76,12 @@ static uint32_t function_of(struct sqlite_export *export, const struct reel_fram
 		enum statement statement = i ? ADD_FUNCTION : FIND_FUNCTION;
 		sqlite3_stmt *query = export->statements[statement];
 
-		bind_literal(query, 1, symbol->name);
-		bind_literal(query, 2, symbol->module);
-		sqlite3_bind_int(query, 3, symbol->inlined);
-		sqlite3_bind_int(query, 4, symbol->kernel);
+		bind_literal(query, 2, symbol->name);
+		bind_literal(query, 3, symbol->module);
+		sqlite3_bind_int(query, 4, symbol->inlined);
+		sqlite3_bind_int(query, 5, symbol->kernel);
 		if (i)
-			sqlite3_bind_int(query, 5, symbol->function);
+			sqlite3_bind_int(query, 6, symbol->function);
 		id = i ? add_row(export, statement) : find_row(export, statement);
 	}
 	if (id)
@@ -98,9 +98,9 @@ static uint32_t line_of(struct sqlite_export *export, const struct reel_frame *f
 		enum statement statement = i ? ADD_LINE : FIND_LINE;
 		sqlite3_stmt *query = export->statements[statement];
 
-		bind_text(query, 1, frame->file);
-		sqlite3_bind_int64(query, 2, frame->line);
-		sqlite3_bind_int64(query, 3, frame->column);
+		bind_text(query, 2, frame->file);
+		sqlite3_bind_int64(query, 3, frame->line);
+		sqlite3_bind_int64(query, 4, frame->column);
 		id = i ? add_row(export, statement) : find_row(export, statement);
 	}
 	return id;
@@ -261,7 +261,7 @@ static uint32_t comm_of(struct sqlite_export *export, const char *comm)
 	for (int i = 0; i < 2 && !id; i++) {
 		enum statement statement = i ? ADD_COMM : FIND_COMM;
 
-		bind_text(export->statements[statement], 1, comm);
+		bind_text(export->statements[statement], 2, comm);
 		id = i ? add_row(export, statement) : find_row(export, statement);
 		if (id)
 			pointer_map_put(&export->comms, comm, (void *)(uintptr_t)id);
@@ -453,7 +453,9 @@ static void *export_open(const struct export_target *target)
 		  database_run(&export->database, "BEGIN");
 
 	for (size_t i = 0; i < STATEMENTS && ok; i++) {
-		export->statements[i] = database_prepare(&export->database, texts[i]);
+		export->statements[i] =
+			i < FIND_COMM ? database_prepare_insert(&export->database, texts[i])
+				      : database_prepare(&export->database, texts[i]);
 		ok = export->statements[i];
 	}
 	stack_tree_init(&export->tree, (struct stack_visitor){ add_frame, add_stack, export });

@@ -27,7 +27,7 @@ enum statement {
 	ADD_SAMPLE,
 	ADD_LABEL,
 	ADD_VALUE,
-	FIND_COMM,
+	FIND_COMM, /* the first that finds */
 	FIND_FUNCTION,
 	FIND_LINE,
 	STATEMENTS,
