@@ -14,11 +14,6 @@
 #include "cli/session/selection.h"
 #include "cli/session/summary.h"
 
-enum {
-	KEY_FILES_FROM = OPTION_KEY_OWN,
-	KEY_KEEP_GOING,
-};
-
 struct aggregate {
 	struct options common;
 	struct string_list files;
@@ -85,22 +80,13 @@ static void check(struct aggregate *aggregate, struct argp_state *state)
 	common->may_be_idle = aggregate->files.count > 1;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_aggregate_option(int key, char *arg, struct argp_state *state)
 {
 	struct aggregate *aggregate = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_fleets, &aggregate->common);
-		return 0;
 	case ARGP_KEY_ARG:
 		string_list_add(&aggregate->files, arg);
-		return 0;
-	case KEY_FILES_FROM:
-		aggregate->list = arg;
-		return 0;
-	case KEY_KEEP_GOING:
-		aggregate->keep_going = true;
 		return 0;
 	case ARGP_KEY_END:
 		check(aggregate, state);
@@ -111,25 +97,23 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "files-from", KEY_FILES_FROM, "LIST", 0,
+	{ "files-from", OPTION_TEXT(struct aggregate, list), "LIST", 0,
 	  "Also read the files listed in LIST, one path per line; '-' is standard input", 0 },
-	{ "keep-going", KEY_KEEP_GOING, NULL, 0,
+	{ "keep-going", OPTION_FLAG(struct aggregate, keep_going), NULL, 0,
 	  "Skip captures that cannot be read, and record their number in the profile", 0 },
 	{ 0 }
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"FILE...",
-	"Add up the stacks of many captures in a small file, a profile, which 'stackreel report', "
-	"'folded' and 'flamegraph' show.\v"
-	"Each FILE is a capture or an earlier profile. The result is byte-identical, whatever the "
-	"order and number of steps. The output appears under its name once it is complete. "
-	"docs/fleet.md shows how several machines share the work.",
-	options_of_fleets,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_aggregate_option,
+	.args_doc = "FILE...",
+	.doc = "Add up the stacks of many captures in a small file, a profile, which 'stackreel "
+	       "report', 'folded' and 'flamegraph' show.\v"
+	       "Each FILE is a capture or an earlier profile. The result is byte-identical, "
+	       "whatever the order and number of steps. The output appears under its name once it "
+	       "is complete. docs/fleet.md shows how several machines share the work.",
+	.children = options_of_fleets,
 };
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -342,13 +326,11 @@ static int run(struct aggregate *aggregate)
 
 int command_aggregate(int argc, char **argv)
 {
-	struct aggregate aggregate = { 0 };
+	/* No default capture. */
+	struct aggregate aggregate = { .common.default_file = "" };
 	int status;
 
-	options_init(&aggregate.common);
-	/* No default capture. */
-	aggregate.common.default_file = "";
-	argp_parse(&parser, argc, argv, 0, NULL, &aggregate);
+	options_parse(&parser, argc, argv, 0, &aggregate);
 	profiles_init(&aggregate.profiles, &(struct by){ 0 }, true);
 	status = run(&aggregate);
 	profiles_free(&aggregate.profiles);

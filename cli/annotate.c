@@ -10,15 +10,7 @@
 #include "cli/session/selection.h"
 
 enum {
-	KEY_SOURCE = OPTION_KEY_OWN,
-	KEY_NO_SOURCE,
-	KEY_SOURCE_PATH,
-	KEY_ALL,
-	KEY_BYTES,
-	KEY_INTEL,
-	KEY_JSON,
-	KEY_NO_PAGER,
-	KEY_VALUES,
+	KEY_VALUES = OPTION_KEY_OWN,
 };
 
 struct annotate_options {
@@ -57,42 +49,15 @@ static void take_expression(struct annotate_options *options, const char *arg,
 	string_list_add(&options->expressions, arg);
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_annotate_option(int key, char *arg, struct argp_state *state)
 {
 	struct annotate_options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
-		return 0;
 	case ARGP_KEY_ARG:
 		if (options->function)
 			return ARGP_ERR_UNKNOWN;
 		options->function = arg;
-		return 0;
-	case KEY_SOURCE:
-		options->look.by_source = true;
-		return 0;
-	case KEY_NO_SOURCE:
-		options->look.no_source = true;
-		return 0;
-	case KEY_SOURCE_PATH:
-		string_list_add(&options->look.folders, arg);
-		return 0;
-	case KEY_ALL:
-		options->look.all = true;
-		return 0;
-	case KEY_BYTES:
-		options->look.bytes = true;
-		return 0;
-	case KEY_INTEL:
-		options->look.intel = true;
-		return 0;
-	case KEY_JSON:
-		options->look.json = true;
-		return 0;
-	case KEY_NO_PAGER:
-		options->no_pager = true;
 		return 0;
 	case KEY_VALUES:
 		take_expression(options, arg, state);
@@ -106,34 +71,38 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "source", KEY_SOURCE, NULL, 0, "Show source lines instead of instructions", 0 },
-	{ "no-source", KEY_NO_SOURCE, NULL, 0, "Hide source lines", 0 },
-	{ "source-path", KEY_SOURCE_PATH, "DIR", 0,
+	{ "source", OPTION_FLAG(struct annotate_options, look.by_source), NULL, 0,
+	  "Show source lines instead of instructions", 0 },
+	{ "no-source", OPTION_FLAG(struct annotate_options, look.no_source), NULL, 0,
+	  "Hide source lines", 0 },
+	{ "source-path", OPTION_LIST(struct annotate_options, look.folders), "DIR", 0,
 	  "Look for source files below DIR, by the end of their path (repeatable)", 0 },
-	{ "all", KEY_ALL, NULL, 0,
+	{ "all", OPTION_FLAG(struct annotate_options, look.all), NULL, 0,
 	  "Show all instructions of a long function, also those far from samples", 0 },
-	{ "bytes", KEY_BYTES, NULL, 0, "Show the bytes of instructions", 0 },
-	{ "intel", KEY_INTEL, NULL, 0, "Show x86 code in Intel syntax instead of AT&T syntax", 0 },
+	{ "bytes", OPTION_FLAG(struct annotate_options, look.bytes), NULL, 0,
+	  "Show the bytes of instructions", 0 },
+	{ "intel", OPTION_FLAG(struct annotate_options, look.intel), NULL, 0,
+	  "Show x86 code in Intel syntax instead of AT&T syntax", 0 },
 	{ "values", KEY_VALUES, "EXPR", 0,
 	  "Also show which values this variable of FUNC had at the hottest lines; +args: all "
 	  "parameters, +locals: local variables as well (repeatable)",
 	  0 },
-	{ "json", KEY_JSON, NULL, 0, "Print one JSON object", 0 },
-	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print without a pager", 0 },
+	{ "json", OPTION_FLAG(struct annotate_options, look.json), NULL, 0, "Print one JSON object",
+	  0 },
+	{ "no-pager", OPTION_FLAG(struct annotate_options, no_pager), NULL, 0,
+	  "Print without a pager", 0 },
 	{ 0 }
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"FUNC [FILE]",
-	"Show the instructions and source lines of a function with their shares, offline.\v"
-	"FUNC is a function's name as report prints it, or a part of one. If several functions "
-	"have the name, use MODULE:FUNC, or MODULE+0xADDRESS as 'report --by address' prints it. "
-	"FILE defaults to " DEFAULT_CAPTURE "; '-' is standard input.",
-	options_of_traces,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_annotate_option,
+	.args_doc = "FUNC [FILE]",
+	.doc = "Show the instructions and source lines of a function with their shares, offline.\v"
+	       "FUNC is a function's name as report prints it, or a part of one. If several "
+	       "functions have the name, use MODULE:FUNC, or MODULE+0xADDRESS as 'report --by "
+	       "address' prints it. FILE defaults to " DEFAULT_CAPTURE "; '-' is standard input.",
+	.children = options_of_traces,
 };
 
 /* ---- the command ------------------------------------------------------------------------ */
@@ -203,8 +172,7 @@ int command_annotate(int argc, char **argv)
 	struct session session;
 	int status = STATUS_ERROR;
 
-	options_init(&options.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	options_parse(&parser, argc, argv, 0, &options);
 	if (!options.no_pager && !options.look.json)
 		pager_prepare();
 	functions_init(&functions, options.function);

@@ -10,14 +10,13 @@
 
 static const char doc[] =
 	"Write a sample of a capture with raw stacks as an ELF core file of its thread, and "
-	"scripts "
-	"by which debuggers read it with the right files: 'gdb -x CORE.gdb', 'lldb -s CORE.lldb', "
-	"'drgn -c CORE CORE.py'.\v"
+	"scripts by which debuggers read it with the right files: 'gdb -x CORE.gdb', 'lldb -s "
+	"CORE.lldb', 'drgn -c CORE CORE.py'.\v"
 	"FILE defaults to " DEFAULT_CAPTURE
 	"; '-' is standard input. The core file is written to the file given by -o, or to "
 	"sample-N.core, and the scripts beside it. If modules' files are missing here, the "
-	"capture's "
-	"images of them are written to CORE.images. 'stackreel gdb' does all this in one step.";
+	"capture's images of them are written to CORE.images. 'stackreel gdb' does all this in one "
+	"step.";
 
 /* What the debugger will not see. */
 static void report(const struct core_command *command, const struct reel_core *core,

@@ -6,7 +6,6 @@
 
 static const struct argp_child children[] = {
 	{ &options_filter, 0, "Sample selection:", 1 },
-	{ &options_where, 0, NULL, 1 },
 	{ &options_recipients, 0, "New capture:", 2 },
 	{ &options_rewrite, 0, NULL, 2 },
 	{ &options_search, 0, "Modules and symbols, for --where:", 3 },
@@ -29,9 +28,8 @@ static const char doc[] =
 	"FILE defaults to " DEFAULT_CAPTURE
 	"; '-' is standard input. Samples keep their times and numbers, and stay scrubbed or raw. "
 	"Modules are only needed for --where. If FILE is encrypted, --encrypt-to or --decrypt is "
-	"required. The "
-	"exit status is 1 if the selected part of FILE is damaged, or no sample is selected; the "
-	"readable part is copied.";
+	"required. The exit status is 1 if the selected part of FILE is damaged, or no sample is "
+	"selected; the readable part is copied.";
 
 static const struct new_capture_verb verb = {
 	.doc = doc,

@@ -12,12 +12,7 @@ enum {
 	KEY_BY = OPTION_KEY_OWN,
 	KEY_PERCENT_LIMIT,
 	KEY_FAIL_IF,
-	KEY_DISTRIBUTIONS,
-	KEY_TREE,
-	KEY_FOLDED,
-	KEY_MARKDOWN,
-	KEY_JSON,
-	KEY_NAMES,
+	KEY_FORMAT, /* and enum format */
 };
 
 enum format {
@@ -52,24 +47,19 @@ static void add_gate(struct diff_options *options, const char *arg, struct argp_
 	options->n_gates++;
 }
 
-static void set_format(struct diff_options *options, int key, const struct argp_state *state)
+static void set_format(struct diff_options *options, enum format format,
+		       const struct argp_state *state)
 {
 	if (options->format != FORMAT_TEXT)
 		argp_error(state, "--tree, --folded, --markdown and --json exclude each other");
-	options->format = key == KEY_TREE	? FORMAT_TREE
-			  : key == KEY_FOLDED	? FORMAT_FOLDED
-			  : key == KEY_MARKDOWN ? FORMAT_MARKDOWN
-						: FORMAT_JSON;
+	options->format = format;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 {
 	struct diff_options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
-		return 0;
 	case KEY_BY:
 		by_take(state, arg, &options->request.by, &options->common);
 		return 0;
@@ -81,17 +71,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_FAIL_IF:
 		add_gate(options, arg, state);
 		return 0;
-	case KEY_NAMES:
-		options_take_names(state, arg, &options->common);
-		return 0;
-	case KEY_DISTRIBUTIONS:
-		options->has_distributions = true;
-		return 0;
-	case KEY_TREE:
-	case KEY_FOLDED:
-	case KEY_MARKDOWN:
-	case KEY_JSON:
-		set_format(options, key, state);
+	case KEY_FORMAT + FORMAT_TREE:
+	case KEY_FORMAT + FORMAT_FOLDED:
+	case KEY_FORMAT + FORMAT_MARKDOWN:
+	case KEY_FORMAT + FORMAT_JSON:
+		set_format(options, (enum format)(key - KEY_FORMAT), state);
 		return 0;
 	case ARGP_KEY_END:
 		if (options->has_distributions && options->format != FORMAT_TEXT)
@@ -116,29 +100,31 @@ static const struct argp_option own_options[] = {
 	  "total(NAME)>+5%, self(NAME)>+5%, any>+2%, total(NAME)<-5%; NAME is a shell pattern "
 	  "(repeatable)",
 	  0 },
-	{ "distributions", KEY_DISTRIBUTIONS, NULL, 0,
+	{ "distributions", OPTION_FLAG(struct diff_options, has_distributions), NULL, 0,
 	  "Draw the values of each significant change over the blocks of time of a side's only "
 	  "capture, or over its captures, as histograms",
 	  0 },
-	{ "tree", KEY_TREE, NULL, 0, "Print the call tree with both sides and the change", 0 },
-	{ "folded", KEY_FOLDED, NULL, 0,
+	{ "tree", KEY_FORMAT + FORMAT_TREE, NULL, 0,
+	  "Print the call tree with both sides and the change", 0 },
+	{ "folded", KEY_FORMAT + FORMAT_FOLDED, NULL, 0,
 	  "Print one line per stack, 'a;b;c OLD NEW', for differential flame graphs", 0 },
-	{ "markdown", KEY_MARKDOWN, NULL, 0, "Print a summary for a pull request", 0 },
-	{ "json", KEY_JSON, NULL, 0, "Print all functions as JSON", 0 },
-	OPTION_NAMES(KEY_NAMES, "short"),
+	{ "markdown", KEY_FORMAT + FORMAT_MARKDOWN, NULL, 0, "Print a summary for a pull request",
+	  0 },
+	{ "json", KEY_FORMAT + FORMAT_JSON, NULL, 0, "Print all functions as JSON", 0 },
+	OPTION_NAMES("short"),
 	{ 0 }
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"OLD NEW\nOLD... --new NEW...",
-	"Compare captures: which functions take more or less than before, and how certain it is.\v"
-	"Functions are matched by name and module, across builds; clones and parts of a function "
-	"(.constprop.0, .cold) are merged. The exit status is 3 if a --fail-if limit is exceeded.",
-	options_of_traces,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_diff_option,
+	.args_doc = "OLD NEW\nOLD... --new NEW...",
+	.doc = "Compare captures: which functions take more or less than before, and how certain "
+	       "it is.\v"
+	       "Functions are matched by name and module, across builds; clones and parts of a "
+	       "function (.constprop.0, .cold) are merged. The exit status is 3 if a --fail-if "
+	       "limit is exceeded.",
+	.children = options_of_traces,
 };
 
 /* ---- comparing ------------------------------------------------------------------------------ */
@@ -230,15 +216,14 @@ static int diff(struct diff_options *options)
 int command_diff(int argc, char **argv)
 {
 	struct diff_options options = {
+		.common.short_names = is_utf8_wanted(),
 		.request = { DIFF_REQUEST_DEFAULTS },
 		.percent_limit = PERCENT / 10,
 		.tree_limit = PERCENT / 2,
 	};
 	int status;
 
-	options_init(&options.common);
-	options.common.short_names = is_utf8_wanted();
-	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
+	options_parse(&parser, argc, argv, ARGP_IN_ORDER, &options);
 	status = diff(&options);
 	for (size_t i = 0; i < options.n_gates; i++)
 		diff_gate_free(&options.gates[i]);

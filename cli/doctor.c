@@ -10,8 +10,6 @@
 #include "cli/session/session.h"
 #include "cli/session/summary.h"
 
-#define KEY_ALL OPTION_KEY_OWN
-
 /* Modules that affect a smaller share of the samples are only counted. */
 #define WORTH_TELLING (PERCENT / 10)
 
@@ -20,40 +18,20 @@ struct doctor_options {
 	bool all;
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct doctor_options *options = state->input;
-
-	(void)arg;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
-		return 0;
-	case KEY_ALL:
-		options->all = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 static const struct argp_option own_options[] = {
-	{ "all", KEY_ALL, NULL, 0,
+	{ "all", OPTION_FLAG(struct doctor_options, all), NULL, 0,
 	  "Also list complete modules, and modules that cost less than 0.1 % of the samples", 0 },
 	{ 0 }
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE]",
-	"Show for each module of a capture what is missing on this host (its file, symbols, or "
-	"debug information), how many samples are affected, and how to fix it.\v"
-	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input. Missing data does not change the exit status.",
-	options_of_traces,
-	NULL,
-	NULL,
+	.options = own_options,
+	.args_doc = "[FILE]",
+	.doc = "Show for each module of a capture what is missing on this host (its file, symbols, "
+	       "or debug information), how many samples are affected, and how to fix it.\v"
+	       "FILE defaults to " DEFAULT_CAPTURE
+	       "; '-' is standard input. Missing data does not change the exit status.",
+	.children = options_of_traces,
 };
 
 static int compare_counts(uint64_t a, uint64_t b)
@@ -213,8 +191,7 @@ int command_doctor(int argc, char **argv)
 	int status = STATUS_ERROR;
 	size_t n;
 
-	options_init(&options.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	options_parse(&parser, argc, argv, 0, &options);
 	if (!session_open(&session, &options.common)) {
 		options_free(&options.common);
 		return STATUS_ERROR;

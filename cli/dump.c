@@ -14,11 +14,6 @@
  */
 #define STATUS_NOTHING_READ 2
 
-enum {
-	KEY_JSON = OPTION_KEY_OWN,
-	KEY_BYTES,
-};
-
 struct dump_options {
 	struct options common;
 	bool json;
@@ -32,44 +27,22 @@ static const struct argp_child children[] = {
 	{ 0 },
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct dump_options *options = state->input;
-
-	(void)arg;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &options->common);
-		return 0;
-	case KEY_JSON:
-		options->json = true;
-		return 0;
-	case KEY_BYTES:
-		options->bytes = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_option own_options[] = {
-	{ "json", KEY_JSON, NULL, 0, "Print one JSON object per line", 0 },
-	{ "bytes", KEY_BYTES, NULL, 0, "Also show the bytes of stacks", 0 },
-	{ 0 }
-};
+static const struct argp_option own_options[] = { { "json", OPTION_FLAG(struct dump_options, json),
+						    NULL, 0, "Print one JSON object per line", 0 },
+						  { "bytes",
+						    OPTION_FLAG(struct dump_options, bytes), NULL,
+						    0, "Also show the bytes of stacks", 0 },
+						  { 0 } };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE]",
-	"Print every record of a capture in the file's order, with the fields that SPEC.md "
-	"describes.\v"
-	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input. The exit status is 1 if the file has problems, which are printed "
-	"to standard error, and 2 if no record could be read.",
-	children,
-	NULL,
-	NULL,
+	.options = own_options,
+	.args_doc = "[FILE]",
+	.doc = "Print every record of a capture in the file's order, with the fields that SPEC.md "
+	       "describes.\v"
+	       "FILE defaults to " DEFAULT_CAPTURE
+	       "; '-' is standard input. The exit status is 1 if the file has problems, which are "
+	       "printed to standard error, and 2 if no record could be read.",
+	.children = children,
 };
 
 /* ---- printing ------------------------------------------------------------------------------- */
@@ -275,16 +248,14 @@ static int dump_records(struct session *session, struct dump *dump)
 
 int command_dump(int argc, char **argv)
 {
-	struct dump_options options = { 0 };
+	/* Do not search for modules. */
+	struct dump_options options = { .common.no_host_files = true };
 	struct dump dump = { .options = &options };
 	struct reel_error *error;
 	struct session session;
 	int status;
 
-	options_init(&options.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	/* Do not search for modules. */
-	options.common.no_host_files = true;
+	options_parse(&parser, argc, argv, 0, &options);
 	error = session_try_open(&session, &options.common);
 	if (error)
 		status = report_unreadable(error, &options);

@@ -23,9 +23,7 @@
 enum {
 	KEY_FORMAT = OPTION_KEY_OWN,
 	KEY_PUSH,
-	KEY_PUSH_NAME,
 	KEY_PUSH_TIMEOUT,
-	KEY_VALUES,
 };
 
 /* ns */
@@ -92,15 +90,12 @@ static void check(struct export_options *options, struct argp_state *state)
 	inputs_check(&options->files, &options->common, state);
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_export_option(int key, char *arg, struct argp_state *state)
 {
 	struct export_options *options = state->input;
 	_cleanup_free_ char *names = NULL;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_shards, &options->common);
-		return 0;
 	case ARGP_KEY_ARG:
 		string_list_add(&options->files, arg);
 		return 0;
@@ -119,15 +114,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				      "parca:URL, with http:// or https://)",
 				      arg);
 		return 0;
-	case KEY_PUSH_NAME:
-		options->push.name = arg;
-		return 0;
 	case KEY_PUSH_TIMEOUT:
 		options_check(state, "--push-timeout",
 			      reel_quantity_duration(arg, &options->push.timeout));
-		return 0;
-	case KEY_VALUES:
-		options_take_values(state, arg, &options->common);
 		return 0;
 	case ARGP_KEY_END:
 		check(options, state);
@@ -141,11 +130,11 @@ static const struct argp_option own_options[] = {
 	{ "format", KEY_FORMAT, "FORMAT", 0, "Write FORMAT, one of the formats below", 0 },
 	{ "push", KEY_PUSH, "SERVER:URL", 0,
 	  "Send a pprof profile to a server instead: pyroscope:URL or parca:URL", 0 },
-	{ "push-name", KEY_PUSH_NAME, "NAME", 0,
+	{ "push-name", OPTION_TEXT(struct export_options, push.name), "NAME", 0,
 	  "Name the profiled application, for the server (stackreel)", 0 },
 	{ "push-timeout", KEY_PUSH_TIMEOUT, "TIME", 0,
 	  "Limit each of four attempts to TIME, e.g. 30s, 500ms (30s)", 0 },
-	OPTION_VALUES(KEY_VALUES),
+	OPTION_VALUES(OPTION_KEY_VALUES),
 	{ 0 }
 };
 
@@ -171,17 +160,16 @@ static char *list_formats(int key, const char *text, void *input)
 }
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE...]",
-	"Convert the samples of captures, with their stacks, to a file for other programs.\v"
-	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input. The output appears under its name once it is complete. "
-	"docs/sql.md describes the tables and fields, docs/exports.md how to open the other "
-	"formats.",
-	options_of_shards,
-	list_formats,
-	NULL,
+	.options = own_options,
+	.parser = parse_export_option,
+	.args_doc = "[FILE...]",
+	.doc = "Convert the samples of captures, with their stacks, to a file for other programs.\v"
+	       "FILE defaults to " DEFAULT_CAPTURE
+	       "; '-' is standard input. The output appears under its name once it is complete. "
+	       "docs/sql.md describes the tables and fields, docs/exports.md how to open the other "
+	       "formats.",
+	.children = options_of_shards,
+	.help_filter = list_formats,
 };
 
 /* ---- the file that is made ------------------------------------------------------------------ */
@@ -430,8 +418,7 @@ int command_export(int argc, char **argv)
 	int status = STATUS_ERROR;
 	bool ok = false;
 
-	options_init(&options.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	options_parse(&parser, argc, argv, 0, &options);
 	if (!open_destination(&options, &destination))
 		ok = false;
 	else if ((destination.has_file || options.pushes) && destination.target.sandboxed)

@@ -14,7 +14,6 @@
 
 enum {
 	KEY_FORMAT = OPTION_KEY_OWN,
-	KEY_DIFF,
 	KEY_WIDTH,
 	KEY_MIN_SHARE,
 	KEY_ICICLE,
@@ -141,22 +140,16 @@ static void check(struct flamegraph_options *options, struct argp_state *state)
 				     "use -o FILE.svg");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_flamegraph_option(int key, char *arg, struct argp_state *state)
 {
 	struct flamegraph_options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
-		return 0;
 	case KEY_FORMAT:
 		options->format = format_of(arg);
 		if (!options->format)
 			options_error(state, "--format: invalid format '%s' (expected html or svg)",
 				      arg);
-		return 0;
-	case KEY_DIFF:
-		string_list_add(&options->old, arg);
 		return 0;
 	case KEY_WIDTH:
 		parse_width(options, arg, state);
@@ -182,7 +175,7 @@ static const struct argp_option own_options[] = {
 	  "Write the page of 'stackreel view' (html) or a picture (svg) (default: by the output's "
 	  "name)",
 	  0 },
-	{ "diff", KEY_DIFF, "OLD", 0,
+	{ "diff", OPTION_LIST(struct flamegraph_options, old), "OLD", 0,
 	  "Show the changes since the capture OLD (repeatable for several captures of the old "
 	  "side)",
 	  0 },
@@ -195,20 +188,18 @@ static const struct argp_option own_options[] = {
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE]\nOLD NEW\nOLD... --new NEW...",
-	"Draw a flame graph: a picture (-o FILE.svg), or the page of 'stackreel view' "
-	"(-o FILE.html).\v"
-	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input; a profile of 'stackreel aggregate' is allowed as well. Without "
-	"-o and --format, a page is written to the current folder and named after FILE, e.g. "
-	"stackreel.html; an existing file is renamed to stackreel.html.old. A page contains all "
-	"events, processes, threads and times; a picture shows one event, the one with the most "
-	"samples or the one given by --event.",
-	options_of_traces,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_flamegraph_option,
+	.args_doc = "[FILE]\nOLD NEW\nOLD... --new NEW...",
+	.doc = "Draw a flame graph: a picture (-o FILE.svg), or the page of 'stackreel view' (-o "
+	       "FILE.html).\v"
+	       "FILE defaults to " DEFAULT_CAPTURE
+	       "; '-' is standard input; a profile of 'stackreel aggregate' is allowed as well. "
+	       "Without -o and --format, a page is written to the current folder and named after "
+	       "FILE, e.g. stackreel.html; an existing file is renamed to stackreel.html.old. A "
+	       "page contains all events, processes, threads and times; a picture shows one event, "
+	       "the one with the most samples or the one given by --event.",
+	.children = options_of_traces,
 };
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -358,8 +349,7 @@ int command_flamegraph(int argc, char **argv)
 	};
 	int status;
 
-	options_init(&options.common);
-	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
+	options_parse(&parser, argc, argv, ARGP_IN_ORDER, &options);
 	status = flamegraph(&options);
 	free(options.named);
 	free(options.old.items);

@@ -12,11 +12,8 @@
 enum {
 	KEY_WEIGHT = OPTION_KEY_OWN,
 	KEY_UNIT,
-	KEY_NO_SUFFIX,
 	KEY_WITH_COMM,
 	KEY_BY,
-	KEY_ANNOTATE,
-	KEY_NAMES,
 };
 
 struct unit {
@@ -52,14 +49,11 @@ static const struct unit *unit_of(const char *name, struct argp_state *state)
 	return NULL;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_folded_option(int key, char *arg, struct argp_state *state)
 {
 	struct folded_options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_shards, &options->common);
-		return 0;
 	case KEY_WEIGHT:
 		options->by_time = !strcmp(arg, "time");
 		if (!options->by_time && strcmp(arg, "samples") != 0)
@@ -70,20 +64,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_UNIT:
 		options->unit = unit_of(arg, state);
 		return 0;
-	case KEY_NO_SUFFIX:
-		options->no_suffix = true;
-		return 0;
 	case KEY_WITH_COMM:
 		grouping_take(state, "comm", &options->groups, &options->common);
 		return 0;
 	case KEY_BY:
 		grouping_take(state, arg, &options->groups, &options->common);
-		return 0;
-	case KEY_NAMES:
-		options_take_names(state, arg, &options->common);
-		return 0;
-	case KEY_ANNOTATE:
-		options->annotate = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -93,31 +78,30 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp_option own_options[] = {
 	{ "weight", KEY_WEIGHT, "WHAT", 0, "Print samples (default) or time as numbers", 0 },
 	{ "unit", KEY_UNIT, "UNIT", 0, "Print time in UNIT: ns, us, ms (default) or s", 0 },
-	{ "no-suffix", KEY_NO_SUFFIX, NULL, 0, "Do not print the unit, for flamegraph.pl", 0 },
+	{ "no-suffix", OPTION_FLAG(struct folded_options, no_suffix), NULL, 0,
+	  "Do not print the unit, for flamegraph.pl", 0 },
 	{ "by", KEY_BY, "KEY,...", 0,
 	  "Begin each stack with its thread, process, comm, host, state, event, cpu, or a label "
 	  "such as lock or container; or with several of these",
 	  0 },
 	{ "with-comm", KEY_WITH_COMM, NULL, 0, "Begin each stack with the thread's name: --by=comm",
 	  0 },
-	{ "annotate", KEY_ANNOTATE, NULL, 0,
+	{ "annotate", OPTION_FLAG(struct folded_options, annotate), NULL, 0,
 	  "Mark kernel functions by _[k] and inlined ones by _[i], for flamegraph.pl's colours",
 	  0 },
-	OPTION_NAMES(KEY_NAMES, "full"),
+	OPTION_NAMES("full"),
 	{ 0 }
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE]",
-	"Print one line per stack, root first: 'a;b;c 10'.\v"
-	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input. A trace that could not be unwound to its root begins with "
-	"'[incomplete: reason]'.",
-	options_of_shards,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_folded_option,
+	.args_doc = "[FILE]",
+	.doc = "Print one line per stack, root first: 'a;b;c 10'.\v"
+	       "FILE defaults to " DEFAULT_CAPTURE
+	       "; '-' is standard input. A trace that could not be unwound to its root begins with "
+	       "'[incomplete: reason]'.",
+	.children = options_of_shards,
 };
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -381,8 +365,7 @@ int command_folded(int argc, char **argv)
 	struct session session;
 	int status = STATUS_ERROR;
 
-	options_init(&options.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	options_parse(&parser, argc, argv, 0, &options);
 	if (profile_file_is(options.common.file)) {
 		status = fold_profile(&options);
 	} else {

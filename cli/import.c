@@ -10,14 +10,7 @@
 
 #define DEFAULT_RECORDING "perf.data"
 
-enum {
-	KEY_ARCH = OPTION_KEY_OWN,
-	KEY_KALLSYMS,
-	KEY_SCRUB,
-	KEY_RAW_STACKS,
-	KEY_NO_COMMAND_LINE,
-	KEY_JIT,
-};
+#define KEY_SCRUB OPTION_KEY_OWN
 
 struct import {
 	struct options common;
@@ -34,47 +27,27 @@ static const struct argp_child children[] = {
 	{ 0 },
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_import_option(int key, char *arg, struct argp_state *state)
 {
 	struct import *import = state->input;
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &import->common);
-		return 0;
-	case KEY_ARCH:
-		import->arch = arg;
-		return 0;
-	case KEY_KALLSYMS:
-		import->kallsyms = arg;
-		return 0;
-	case KEY_JIT:
-		import->jit = arg;
-		return 0;
-	case KEY_SCRUB:
-		import->raw_stacks = false;
-		return 0;
-	case KEY_RAW_STACKS:
-		import->raw_stacks = true;
-		return 0;
-	case KEY_NO_COMMAND_LINE:
-		import->no_command_line = true;
-		return 0;
-	default:
+	(void)arg;
+	if (key != KEY_SCRUB)
 		return ARGP_ERR_UNKNOWN;
-	}
+	import->raw_stacks = false;
+	return 0;
 }
 
 static const struct argp_option own_options[] = {
-	{ "arch", KEY_ARCH, "CPU", 0,
+	{ "arch", OPTION_TEXT(struct import, arch), "CPU", 0,
 	  "Set the CPU of a recording that does not name it: x86_64, aarch64, riscv64, s390x or "
 	  "i386",
 	  0 },
-	{ "kallsyms", KEY_KALLSYMS, "FILE", 0,
+	{ "kallsyms", OPTION_TEXT(struct import, kallsyms), "FILE", 0,
 	  "Read the recorded kernel's symbols from FILE, a copy of its /proc/kallsyms (default: "
 	  "perf's cache in ~/.debug, or this host's if the kernel is the same)",
 	  0 },
-	{ "jit", KEY_JIT, "DIR|none", 0,
+	{ "jit", OPTION_TEXT(struct import, jit), "DIR|none", 0,
 	  "Look for JIT names, perf-PID.map and jit-PID.dump, in DIR (default: /tmp and perf's "
 	  "paths, for recordings of this host)",
 	  0 },
@@ -82,24 +55,25 @@ static const struct argp_option own_options[] = {
 	  "Keep only words of stacks and registers that unwinding may follow: addresses of stack "
 	  "and code (default)",
 	  0 },
-	{ "raw-stacks", KEY_RAW_STACKS, NULL, 0,
+	{ "raw-stacks", OPTION_FLAG(struct import, raw_stacks), NULL, 0,
 	  "Keep stacks and registers unchanged, with all program data", 0 },
-	{ "no-cmdline", KEY_NO_COMMAND_LINE, NULL, 0, "Do not store perf's command line", 0 },
+	{ "no-cmdline", OPTION_FLAG(struct import, no_command_line), NULL, 0,
+	  "Do not store perf's command line", 0 },
 	{ 0 }
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE]",
-	"Convert a recording of perf record --call-graph dwarf, fp or lbr to a capture: a file or "
-	"a pipe, compressed (-z) or not, from x86_64, aarch64, riscv64, s390x or i386.\v"
-	"FILE defaults to " DEFAULT_RECORDING
-	"; '-' is standard input. The capture is written to FILE with .reel in place of .data, or "
-	"to -o FILE. The exit status is 1 if FILE is damaged; its readable part is imported.",
-	children,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_import_option,
+	.args_doc = "[FILE]",
+	.doc = "Convert a recording of perf record --call-graph dwarf, fp or lbr to a capture: a "
+	       "file or a pipe, compressed (-z) or not, from x86_64, aarch64, riscv64, s390x or "
+	       "i386.\v"
+	       "FILE defaults to " DEFAULT_RECORDING
+	       "; '-' is standard input. The capture is written to FILE with .reel in place of "
+	       ".data, or to -o FILE. The exit status is 1 if FILE is damaged; its readable part "
+	       "is imported.",
+	.children = children,
 };
 
 /* perf.data -> perf.reel, old.perf -> old.perf.reel; standard input -> stackreel.reel. */
@@ -169,14 +143,12 @@ static int run(struct import *import, const char *file, const char *output)
 
 int command_import(int argc, char **argv)
 {
-	struct import import = { 0 };
+	struct import import = { .common.default_file = DEFAULT_RECORDING };
 	_cleanup_free_ char *output = NULL;
 	const char *file;
 	int status;
 
-	options_init(&import.common);
-	import.common.default_file = DEFAULT_RECORDING;
-	argp_parse(&parser, argc, argv, 0, NULL, &import);
+	options_parse(&parser, argc, argv, 0, &import);
 	file = import.common.file;
 	output = import.common.output ? memory_print("%s", import.common.output)
 				      : default_output(file);

@@ -10,11 +10,6 @@
 #include "cli/print/text.h"
 #include "cli/session/selection.h"
 
-enum {
-	KEY_ALL_MODULES = OPTION_KEY_OWN,
-	KEY_FULL,
-};
-
 struct info_options {
 	struct options common;
 	bool all_modules, full;
@@ -23,44 +18,25 @@ struct info_options {
 /* Some ten thousand samples show the missing data, however large the capture is. */
 #define BLOCKS_MAX 16
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct info_options *options = state->input;
-
-	(void)arg;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
-		return 0;
-	case KEY_ALL_MODULES:
-		options->all_modules = true;
-		return 0;
-	case KEY_FULL:
-		options->full = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 static const struct argp_option own_options[] = {
-	{ "all-modules", KEY_ALL_MODULES, NULL, 0, "Also list modules that no trace needed", 0 },
-	{ "full", KEY_FULL, NULL, 0, "Unwind all samples, even of a large capture", 0 },
+	{ "all-modules", OPTION_FLAG(struct info_options, all_modules), NULL, 0,
+	  "Also list modules that no trace needed", 0 },
+	{ "full", OPTION_FLAG(struct info_options, full), NULL, 0,
+	  "Unwind all samples, even of a large capture", 0 },
 	{ 0 },
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE]",
-	"Summarize a capture: metadata, found and missing modules, losses, and why traces ended.\v"
-	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input. Of a large capture, only 4 to 16 blocks of samples, spread over "
-	"its time, are unwound, and the output states this. --full, --min-complete and options "
-	"that select samples unwind all, as do encrypted and damaged captures.",
-	options_of_traces,
-	NULL,
-	NULL,
+	.options = own_options,
+	.args_doc = "[FILE]",
+	.doc = "Summarize a capture: metadata, found and missing modules, losses, and why traces "
+	       "ended.\v"
+	       "FILE defaults to " DEFAULT_CAPTURE
+	       "; '-' is standard input. Of a large capture, only 4 to 16 blocks of samples, "
+	       "spread over its time, are unwound, and the output states this. --full, "
+	       "--min-complete and options that select samples unwind all, as do encrypted and "
+	       "damaged captures.",
+	.children = options_of_traces,
 };
 
 /* ---- the capture ---------------------------------------------------------------------------- */
@@ -425,7 +401,7 @@ static int show_locked(const struct session *session, struct output *output)
 
 int command_info(int argc, char **argv)
 {
-	struct info_options options = { 0 };
+	struct info_options options = { .common.may_be_locked = true };
 	_cleanup_free_ struct reel_module_info *modules = NULL;
 	struct sample_counts labels = { .by_name = true };
 	struct session session;
@@ -433,9 +409,7 @@ int command_info(int argc, char **argv)
 	struct output output;
 	int status = STATUS_ERROR;
 
-	options_init(&options.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	options.common.may_be_locked = true;
+	options_parse(&parser, argc, argv, 0, &options);
 	if (!options.full && !options.common.min_complete &&
 	    !selection_is_filtered(&options.common))
 		options.common.blocks_max = BLOCKS_MAX;

@@ -16,7 +16,7 @@ struct keygen {
 	bool only_print;
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_keygen_option(int key, char *arg, struct argp_state *state)
 {
 	struct keygen *keygen = state->input;
 
@@ -48,17 +48,14 @@ static const struct argp_option own_options[] = {
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[KEYFILE]",
-	"Make a key pair: write the secret key to KEYFILE (" DEFAULT_KEY_FILE
-	"), which must not exist yet, and print the public key.\v"
-	"Record with 'stackreel record --encrypt-to PUBLIC_KEY', which only needs the public key, "
-	"and read with 'stackreel report --identity KEYFILE'. Without KEYFILE, captures encrypted "
-	"to it are lost.",
-	NULL,
-	NULL,
-	NULL
+	.options = own_options,
+	.parser = parse_keygen_option,
+	.args_doc = "[KEYFILE]",
+	.doc = "Make a key pair: write the secret key to KEYFILE (" DEFAULT_KEY_FILE
+	       "), which must not exist yet, and print the public key.\v"
+	       "Record with 'stackreel record --encrypt-to PUBLIC_KEY', which only needs the "
+	       "public key, and read with 'stackreel report --identity KEYFILE'. Without KEYFILE, "
+	       "captures encrypted to it are lost.",
 };
 
 static void print_key(void *context, const char *public_key)

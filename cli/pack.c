@@ -3,33 +3,18 @@
 #include "cli/commands.h"
 #include "cli/session/new_capture.h"
 
-#define OPTIONS                                                                                    \
-	{                                                                                          \
-		"no-symbols",                                                                      \
-		NEW_CAPTURE_NO_SYMBOLS,                                                            \
-		NULL,                                                                              \
-		0,                                                                                 \
-		"Do not store function names or lines",                                            \
-		0                                                                                  \
-	},                                                                                         \
-		{ "no-lines",                                                                      \
-		  NEW_CAPTURE_NO_LINES,                                                            \
-		  NULL,                                                                            \
-		  0,                                                                               \
-		  "Do not store inlined functions or source lines",                                \
-		  0 },                                                                             \
-	{                                                                                          \
-		"no-check", NEW_CAPTURE_NO_CHECK, NULL, 0, "Skip the comparison of the traces", 0  \
-	}
-
-static const struct argp_option resolve_options[] = { OPTIONS, { 0 } };
-
+/* `resolve` has all but the first. */
 static const struct argp_option pack_options[] = {
-	OPTIONS,
-	{ "values", NEW_CAPTURE_VALUES, NULL, 0,
+	{ "values", OPTION_FLAG(struct new_capture, rewrite.values), NULL, 0,
 	  "Also store what values of variables need: the functions' debug information, and "
 	  "constants",
 	  0 },
+	{ "no-symbols", OPTION_FLAG(struct new_capture, rewrite.no_symbols), NULL, 0,
+	  "Do not store function names or lines", 0 },
+	{ "no-lines", OPTION_FLAG(struct new_capture, common.no_inlines), NULL, 0,
+	  "Do not store inlined functions or source lines", 0 },
+	{ "no-check", OPTION_FLAG(struct new_capture, rewrite.no_check), NULL, 0,
+	  "Skip the comparison of the traces", 0 },
 	{ 0 }
 };
 
@@ -66,7 +51,7 @@ static const char resolve_doc[] =
 
 static const struct new_capture_verb resolve = {
 	.doc = resolve_doc,
-	.options = resolve_options,
+	.options = pack_options + 1,
 	.children = options_of_rewriting,
 	.make = reel_capture_resolve,
 	.remark = make_remark,

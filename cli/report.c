@@ -25,22 +25,12 @@
 enum {
 	KEY_SORT = OPTION_KEY_OWN,
 	KEY_PERCENT_LIMIT,
-	KEY_TREE,
-	KEY_RESIDENCY,
 	KEY_BY,
-	KEY_HISTOGRAM,
-	KEY_SPARKLINE,
-	KEY_NAMES,
-	KEY_COMPARE_FP,
 	KEY_CALLERS,
-	KEY_LOCKS,
 	KEY_STACK_BYTES,
-	KEY_NO_PAGER,
-	KEY_STDIO,
-	KEY_TUI,
-	KEY_MERGE_PARTS,
 	KEY_CHILDREN,
 	KEY_NO_CHILDREN,
+	KEY_LAYOUT, /* and enum layout */
 };
 
 enum layout {
@@ -81,32 +71,32 @@ static void parse_sort(struct report_options *options, const char *arg, struct a
 			      arg);
 }
 
-/* Options of perf report by other names here; false: unknown. */
-static bool parse_perf_option(int key, struct report_options *options, struct argp_state *state)
+/* Options of perf report by other names here. */
+static error_t parse_perf_option(int key, struct report_options *options, struct argp_state *state)
 {
 	switch (key) {
 	case KEY_CHILDREN:
 		complain("note: --children: sorts by total, as --sort=total");
 		parse_sort(options, "total", state);
-		return true;
+		return 0;
 	case KEY_NO_CHILDREN:
 		complain("note: --no-children: self and total are columns of one table");
-		return true;
+		return 0;
 	case 'n':
 		complain("note: -n: the number of samples is always a column");
-		return true;
+		return 0;
 	case 'g':
 		argp_error(state, "-g: use --tree for callers first, or --callers FUNC");
-		return true;
+		return 0;
 	case 'G':
 		argp_error(state, "-G: use --callers FUNC");
-		return true;
+		return 0;
 	case 's':
 		argp_error(state, "-s: use --by KEY,... (module, comm, thread, line) for groups, "
 				  "or --sort COLUMN");
-		return true;
+		return 0;
 	default:
-		return false;
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
@@ -170,14 +160,11 @@ static void take_stack_bytes(struct report_options *options, const char *arg,
 	options->common.runtimes = REEL_RUNTIMES_NATIVE;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_shards, &options->common);
-		return 0;
 	case KEY_SORT:
 		parse_sort(options, arg, state);
 		return 0;
@@ -186,23 +173,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			options_error(state, "--percent-limit: invalid percentage '%s'", arg);
 		options->has_percent_limit = true;
 		return 0;
-	case KEY_TREE:
-		set_layout(options, LAYOUT_TREE, state);
-		return 0;
-	case KEY_RESIDENCY:
-		set_layout(options, LAYOUT_RESIDENCY, state);
-		return 0;
-	case KEY_HISTOGRAM:
-		set_layout(options, LAYOUT_HISTOGRAM, state);
-		return 0;
-	case KEY_SPARKLINE:
-		options->sparkline = true;
-		return 0;
-	case KEY_COMPARE_FP:
-		set_layout(options, LAYOUT_COMPARE_FP, state);
-		return 0;
-	case KEY_LOCKS:
-		set_layout(options, LAYOUT_LOCKS, state);
+	case KEY_LAYOUT + LAYOUT_TREE:
+	case KEY_LAYOUT + LAYOUT_RESIDENCY:
+	case KEY_LAYOUT + LAYOUT_HISTOGRAM:
+	case KEY_LAYOUT + LAYOUT_COMPARE_FP:
+	case KEY_LAYOUT + LAYOUT_LOCKS:
+		set_layout(options, (enum layout)(key - KEY_LAYOUT), state);
 		return 0;
 	case KEY_STACK_BYTES:
 		take_stack_bytes(options, arg, state);
@@ -216,27 +192,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_BY:
 		by_take(state, arg, &options->by, &options->common);
 		return 0;
-	case KEY_NAMES:
-		options_take_names(state, arg, &options->common);
-		return 0;
-	case KEY_MERGE_PARTS:
-		options->merge_parts = true;
-		return 0;
-	case KEY_NO_PAGER:
-		options->no_pager = true;
-		return 0;
-	case KEY_STDIO:
-		options->stdio = true;
-		return 0;
-	case KEY_TUI:
-		options->tui = true;
-		return 0;
 	case ARGP_KEY_END:
 		options->by.merges_parts = options->merge_parts;
 		check_options(options, state);
 		return 0;
 	default:
-		return parse_perf_option(key, options, state) ? 0 : ARGP_ERR_UNKNOWN;
+		return parse_perf_option(key, options, state);
 	}
 }
 
@@ -245,15 +206,16 @@ static const struct argp_option own_options[] = {
 	  "Sort by COLUMN: self (default), total, samples, symbol or module", 0 },
 	{ "percent-limit", KEY_PERCENT_LIMIT, "PERCENT", 0,
 	  "Hide entries below PERCENT of the total (0.5)", 0 },
-	{ "tree", KEY_TREE, NULL, 0, "Show the call tree from the root down", 0 },
+	{ "tree", KEY_LAYOUT + LAYOUT_TREE, NULL, 0, "Show the call tree from the root down", 0 },
 	{ "callers", KEY_CALLERS, "FUNC", 0,
 	  "Show callers of FUNC as a tree: the function with that name, or else each one that "
 	  "contains it",
 	  0 },
-	{ "residency", KEY_RESIDENCY, NULL, 0, "Show each stack with its share, root first", 0 },
-	{ "compare-fp", KEY_COMPARE_FP, NULL, 0,
+	{ "residency", KEY_LAYOUT + LAYOUT_RESIDENCY, NULL, 0,
+	  "Show each stack with its share, root first", 0 },
+	{ "compare-fp", KEY_LAYOUT + LAYOUT_COMPARE_FP, NULL, 0,
 	  "Show frames that a walk by frame pointers misses (needs a capture made with --fp)", 0 },
-	{ "locks", KEY_LOCKS, NULL, 0,
+	{ "locks", KEY_LAYOUT + LAYOUT_LOCKS, NULL, 0,
 	  "Show locks by the time that threads waited for them, and what their holders did "
 	  "meanwhile (needs a capture made with --off-cpu)",
 	  0 },
@@ -266,18 +228,21 @@ static const struct argp_option own_options[] = {
 	  "comm, host, state, event, cpu or a label such as lock or container, which also split "
 	  "trees and stacks; or by several keys",
 	  0 },
-	{ "histogram", KEY_HISTOGRAM, NULL, 0,
+	{ "histogram", KEY_LAYOUT + LAYOUT_HISTOGRAM, NULL, 0,
 	  "Show the distribution of durations, or of a label's numbers (--by arg1), in powers of "
 	  "two",
 	  0 },
-	{ "sparkline", KEY_SPARKLINE, NULL, 0,
+	{ "sparkline", OPTION_FLAG(struct report_options, sparkline), NULL, 0,
 	  "Show each row's weight over the recording's time (in UTF-8)", 0 },
-	OPTION_NAMES(KEY_NAMES, "short"),
-	{ "merge-parts", KEY_MERGE_PARTS, NULL, 0,
+	OPTION_NAMES("short"),
+	{ "merge-parts", OPTION_FLAG(struct report_options, merge_parts), NULL, 0,
 	  "Count clones and parts of a function, such as .cold and .part.0, as the function", 0 },
-	{ "stdio", KEY_STDIO, NULL, 0, "Print plain text, even on a terminal", 0 },
-	{ "tui", KEY_TUI, NULL, 0, "Browse interactively (default on a terminal)", 0 },
-	{ "no-pager", KEY_NO_PAGER, NULL, 0, "Print plain text without a pager", 0 },
+	{ "stdio", OPTION_FLAG(struct report_options, stdio), NULL, 0,
+	  "Print plain text, even on a terminal", 0 },
+	{ "tui", OPTION_FLAG(struct report_options, tui), NULL, 0,
+	  "Browse interactively (default on a terminal)", 0 },
+	{ "no-pager", OPTION_FLAG(struct report_options, no_pager), NULL, 0,
+	  "Print plain text without a pager", 0 },
 	{ "children", KEY_CHILDREN, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "no-children", KEY_NO_CHILDREN, NULL, OPTION_HIDDEN, NULL, 0 },
 	{ "show-nr-samples", 'n', NULL, OPTION_HIDDEN, NULL, 0 },
@@ -288,16 +253,14 @@ static const struct argp_option own_options[] = {
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE]",
-	"Show where the time went, offline.\v"
-	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input. In trees and stacks, traces that could not be "
-	"unwound to their root are shown below '[incomplete: reason]'.",
-	options_of_shards,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_report_option,
+	.args_doc = "[FILE]",
+	.doc = "Show where the time went, offline.\v"
+	       "FILE defaults to " DEFAULT_CAPTURE
+	       "; '-' is standard input. In trees and stacks, traces that could not be unwound to "
+	       "their root are shown below '[incomplete: reason]'.",
+	.children = options_of_shards,
 };
 
 /* ---- printing ---------------------------------------------------------------------------- */
@@ -596,13 +559,14 @@ static int browse_capture(const struct report_options *options)
 
 int command_report(int argc, char **argv)
 {
-	struct report_options options = { .percent_limit = PERCENT / 2 };
+	struct report_options options = {
+		.common.short_names = is_utf8_wanted(),
+		.percent_limit = PERCENT / 2,
+	};
 	const char *why_not;
 	int status = BROWSE_NOT;
 
-	options_init(&options.common);
-	options.common.short_names = is_utf8_wanted();
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	options_parse(&parser, argc, argv, 0, &options);
 	why_not = why_not_browsed(&options);
 	if (options.tui && why_not) {
 		complain("--tui: %s", why_not);

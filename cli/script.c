@@ -16,11 +16,6 @@
 #include "cli/profile/symbols.h"
 #include "cli/session/selection.h"
 
-enum {
-	KEY_NS = OPTION_KEY_OWN,
-	KEY_FULL_SOURCE_PATH,
-};
-
 /* With perf script -F's names, in the order of output. */
 enum field {
 	FIELD_COMM = 1 << 0,
@@ -110,20 +105,11 @@ static void check_fields(const struct script_options *options, struct argp_state
 		argp_error(state, "-F: symoff requires sym");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_script_option(int key, char *arg, struct argp_state *state)
 {
 	struct script_options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_shards, &options->common);
-		return 0;
-	case KEY_NS:
-		options->ns = true;
-		return 0;
-	case KEY_FULL_SOURCE_PATH:
-		options->full_source_path = true;
-		return 0;
 	case 'F':
 		parse_fields(options, arg, state);
 		return 0;
@@ -142,25 +128,23 @@ static const struct argp_option own_options[] = {
 	  "but "
 	  "labels, srcline, args and locals)",
 	  0 },
-	{ "ns", KEY_NS, NULL, 0, "Print times with nine digits instead of six", 0 },
-	{ "full-source-path", KEY_FULL_SOURCE_PATH, NULL, 0,
+	{ "ns", OPTION_FLAG(struct script_options, ns), NULL, 0,
+	  "Print times with nine digits instead of six", 0 },
+	{ "full-source-path", OPTION_FLAG(struct script_options, full_source_path), NULL, 0,
 	  "Print source files with their folders (srcline)", 0 },
 	{ 0 }
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE]",
-	"Print every sample with its stack, in the format of perf script.\v"
-	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input. A trace that could not be unwound to its root ends with a "
-	"comment, '# stop: reason'; that of a thread that was not on a CPU with '# state: "
-	"blocked', "
-	"'preempted' or 'woken'.",
-	options_of_shards,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_script_option,
+	.args_doc = "[FILE]",
+	.doc = "Print every sample with its stack, in the format of perf script.\v"
+	       "FILE defaults to " DEFAULT_CAPTURE
+	       "; '-' is standard input. A trace that could not be unwound to its root ends with a "
+	       "comment, '# stop: reason'; that of a thread that was not on a CPU with '# state: "
+	       "blocked', 'preempted' or 'woken'.",
+	.children = options_of_shards,
 };
 
 /* ---- printing ---------------------------------------------------------------------------- */
@@ -446,8 +430,7 @@ int command_script(int argc, char **argv)
 	struct session session;
 	int status = STATUS_ERROR;
 
-	options_init(&options.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	options_parse(&parser, argc, argv, 0, &options);
 	request.locals = options.fields & FIELD_LOCALS;
 	if (options.fields & FIELDS_OF_VALUES) {
 		options.common.values = &request;

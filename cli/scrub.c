@@ -5,7 +5,7 @@
 #include "cli/session/new_capture.h"
 
 static const struct argp_option own_options[] = {
-	{ "no-cmdline", NEW_CAPTURE_NO_COMMAND_LINE, NULL, 0,
+	{ "no-cmdline", OPTION_FLAG(struct new_capture, rewrite.no_command_line), NULL, 0,
 	  "Do not copy the recorder's command line", 0 },
 	{ "keep", NEW_CAPTURE_KEEP, "FUNC:EXPR", 0,
 	  "Keep the values of a variable, or of a part of one, in calls of FUNC (repeatable)", 0 },
@@ -35,8 +35,7 @@ static const char doc[] =
 	"; '-' is standard input. Traces stay the same. Names and paths are kept; stackreel(1) "
 	"lists them. Values to keep are found as by 'values': FILE needs raw stacks, and the "
 	"program's debug information must be here. If FILE is encrypted, --encrypt-to or --decrypt "
-	"is required. The exit status "
-	"is 1 if FILE is damaged; its readable part is scrubbed.";
+	"is required. The exit status is 1 if FILE is damaged; its readable part is scrubbed.";
 
 static const struct new_capture_verb verb = {
 	.doc = doc,

@@ -5,7 +5,7 @@
 #include "cli/session/new_capture.h"
 
 static const struct argp_option own_options[] = {
-	{ "archive", NEW_CAPTURE_ARCHIVE, NULL, 0,
+	{ "archive", OPTION_FLAG(struct new_capture, rewrite.archive), NULL, 0,
 	  "Also embed what the traces need of the files, like pack, with names and lines, and "
 	  "compress as much as possible",
 	  0 },

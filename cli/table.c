@@ -18,36 +18,29 @@ static const struct argp_child children[] = {
 	{ 0 },
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_table_option(int key, char *arg, struct argp_state *state)
 {
+	const struct options *options = state->input;
+
 	(void)arg;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, state->input);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		if (!((struct options *)state->input)->file)
-			argp_error(state, "no file");
-		return 0;
-	default:
+	if (key != ARGP_KEY_NO_ARGS)
 		return ARGP_ERR_UNKNOWN;
-	}
+	if (!options->file)
+		argp_error(state, "no file");
+	return 0;
 }
 
 static const struct argp parser = {
-	NULL,
-	parse_option,
-	"FILE",
-	"Print the unwind table of an ELF file, stripped or not.\v"
-	"Each line covers the addresses from BEGIN up to END, and shows how the CFA is computed, "
-	"and where the return address (RA), the frame pointer (FP) and, on aarch64, the link "
-	"register (LR) are. 'c-16' is memory at the CFA less 16, 'cfa-16' that address itself, "
-	"'rsp+8' a register's value and an offset, 's' the same value, 'u' undefined (the "
-	"outermost frame), '?' no rule, 'exp' a DWARF expression. The function is named by the "
-	"range of its unwind entry and the symbol at its start.",
-	children,
-	NULL,
-	NULL,
+	.parser = parse_table_option,
+	.args_doc = "FILE",
+	.doc = "Print the unwind table of an ELF file, stripped or not.\v"
+	       "Each line covers the addresses from BEGIN up to END, and shows how the CFA is "
+	       "computed, and where the return address (RA), the frame pointer (FP) and, on "
+	       "aarch64, the link register (LR) are. 'c-16' is memory at the CFA less 16, 'cfa-16' "
+	       "that address itself, 'rsp+8' a register's value and an offset, 's' the same value, "
+	       "'u' undefined (the outermost frame), '?' no rule, 'exp' a DWARF expression. The "
+	       "function is named by the range of its unwind entry and the symbol at its start.",
+	.children = children,
 };
 
 /* ---- printing ------------------------------------------------------------------------------- */
@@ -159,15 +152,12 @@ static bool print_rows(const struct options *options, struct reel_table *table,
 
 int command_table(int argc, char **argv)
 {
-	struct options options;
+	struct options options = { .no_host_files = true };
 	struct reel_table *table = NULL;
 	struct output output;
 	int status = STATUS_ERROR;
 
-	options_init(&options);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	/* Read only FILE. */
-	options.no_host_files = true;
+	options_parse(&parser, argc, argv, 0, &options);
 	if (sandbox_is_wanted(&options) &&
 	    (!output_reserve(options.output) || !sandbox_enter(&options))) {
 		options_free(&options);

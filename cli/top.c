@@ -33,10 +33,8 @@ enum {
 	KEY_DELAY = OPTION_KEY_OWN,
 	KEY_WINDOW,
 	KEY_COUNT,
-	KEY_STDIO,
 	KEY_SORT,
 	KEY_BY,
-	KEY_NAMES,
 };
 
 struct top_options {
@@ -75,7 +73,6 @@ static void parse_time(struct argp_state *state, const char *option, const char 
 /* A stream has neither parts nor an end at which to judge it. */
 static const struct argp_child children[] = {
 	{ &options_filter, 0, "Sample selection:", 1 },
-	{ &options_where, 0, NULL, 1 },
 	{ &options_search, 0, "Modules and symbols:", 2 },
 	{ &options_debuginfod, 0, "Debuginfod servers:", 3 },
 	{ &options_work, 0, "Speed:", 5 },
@@ -84,14 +81,11 @@ static const struct argp_child children[] = {
 	{ 0 },
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_top_option(int key, char *arg, struct argp_state *state)
 {
 	struct top_options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &options->common);
-		return 0;
 	case KEY_DELAY:
 		parse_time(state, "--delay", arg, &options->delay);
 		return 0;
@@ -102,18 +96,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options_check(state, "--count",
 			      reel_quantity_number(arg, 1, UINT64_MAX, &options->count));
 		return 0;
-	case KEY_STDIO:
-		options->stdio = true;
-		return 0;
 	case KEY_SORT:
 		if (!table_sort_parse(arg, &options->sort))
 			options_error(state,
 				      "--sort: invalid column '%s' (expected self, total, samples, "
 				      "symbol or module)",
 				      arg);
-		return 0;
-	case KEY_NAMES:
-		options_take_names(state, arg, &options->common);
 		return 0;
 	case KEY_BY:
 		by_take(state, arg, &options->by, &options->common);
@@ -127,26 +115,25 @@ static const struct argp_option own_options[] = {
 	{ "delay", KEY_DELAY, "TIME", 0, "Update every TIME (1s)", 0 },
 	{ "window", KEY_WINDOW, "TIME", 0, "Show the samples of the last TIME (10s)", 0 },
 	{ "count", KEY_COUNT, "N", 0, "Exit after N reports (with --stdio)", 0 },
-	{ "stdio", KEY_STDIO, NULL, 0, "Print a plain text report each time", 0 },
+	{ "stdio", OPTION_FLAG(struct top_options, stdio), NULL, 0,
+	  "Print a plain text report each time", 0 },
 	{ "sort", KEY_SORT, "COLUMN", 0,
 	  "Sort by COLUMN: self (default), total, samples, symbol or module", 0 },
 	{ "by", KEY_BY, "KEY,...", 0, "Group by these keys, as 'stackreel report' does", 0 },
-	OPTION_NAMES(KEY_NAMES, "short"),
+	OPTION_NAMES("short"),
 	{ 0 }
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE] [-- RECORDER'S OPTIONS]",
-	"Show live where the time goes.\v"
-	"Without FILE, top runs stackreel-record for the whole system (-a), or with the options "
-	"after '--': 'stackreel top -- -p 4711'. FILE is the output of a recorder elsewhere, '-' "
-	"is standard input: 'ssh prod stackreel-record -a -o - | stackreel top -'. Keys are those "
-	"of stackreel report; p pauses and resumes.",
-	children,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_top_option,
+	.args_doc = "[FILE] [-- RECORDER'S OPTIONS]",
+	.doc = "Show live where the time goes.\v"
+	       "Without FILE, top runs stackreel-record for the whole system (-a), or with the "
+	       "options after '--': 'stackreel top -- -p 4711'. FILE is the output of a recorder "
+	       "elsewhere, '-' is standard input: 'ssh prod stackreel-record -a -o - | stackreel "
+	       "top -'. Keys are those of stackreel report; p pauses and resumes.",
+	.children = children,
 };
 
 /* ---- the recorder ------------------------------------------------------------------------- */
@@ -427,17 +414,17 @@ static bool end(struct top *top)
 
 int command_top(int argc, char **argv)
 {
-	struct top_options options = { .delay = 1000 * REEL_NS_PER_MS,
-				       .window = 10000 * REEL_NS_PER_MS };
+	struct top_options options = {
+		.common = { .short_names = is_utf8_wanted(), .default_file = "" },
+		.delay = 1000 * REEL_NS_PER_MS,
+		.window = 10000 * REEL_NS_PER_MS,
+	};
 	struct top top = { .options = &options, .input = -1, .file = -1, .size = FIRST_SIZE };
 	int status = STATUS_ERROR, own = 1;
 
 	while (own < argc && strcmp(argv[own], "--") != 0)
 		own++;
-	options_init(&options.common);
-	options.common.short_names = is_utf8_wanted();
-	options.common.default_file = "";
-	argp_parse(&parser, own, argv, 0, NULL, &options);
+	options_parse(&parser, own, argv, 0, &options);
 	priority_raise(&top.priority);
 	if (own < argc && *options.common.file)
 		complain("%s and options for a recorder exclude each other", options.common.file);

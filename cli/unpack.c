@@ -4,9 +4,6 @@
 #include "cli/print/text.h"
 #include "cli/session/session.h"
 
-#define KEY_FORCE OPTION_KEY_OWN
-#define KEY_FULL  (OPTION_KEY_OWN + 1)
-
 struct unpack {
 	struct options common;
 	bool force, full;
@@ -19,29 +16,9 @@ static const struct argp_child children[] = {
 	{ 0 },
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
-{
-	struct unpack *unpack = state->input;
-
-	(void)arg;
-	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &unpack->common);
-		return 0;
-	case KEY_FORCE:
-		unpack->force = true;
-		return 0;
-	case KEY_FULL:
-		unpack->full = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 static const struct argp_option own_options[] = {
-	{ "force", KEY_FORCE, NULL, 0, "Replace existing files", 0 },
-	{ "full", KEY_FULL, NULL, 0,
+	{ "force", OPTION_FLAG(struct unpack, force), NULL, 0, "Replace existing files", 0 },
+	{ "full", OPTION_FLAG(struct unpack, full), NULL, 0,
 	  "Write the modules' files found here instead, whole, with their debug files, for "
 	  "--debug-dir on another host, gdb and perf",
 	  0 },
@@ -49,19 +26,16 @@ static const struct argp_option own_options[] = {
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE]",
-	"Extract the module files embedded in a capture (their symbols and unwind information) as "
-	".build-id/xx/yyyy.debug below the directory given by -o, or the current one. gdb (set "
-	"debug-file-directory DIR) and perf read them as files with debug symbols. Only stackreel "
-	"can read their lines.\v"
-	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input. A line is printed for each file, with its module. The exit "
-	"status is 1 if a file was not written.",
-	children,
-	NULL,
-	NULL,
+	.options = own_options,
+	.args_doc = "[FILE]",
+	.doc = "Extract the module files embedded in a capture (their symbols and unwind "
+	       "information) as .build-id/xx/yyyy.debug below the directory given by -o, or the "
+	       "current one. gdb (set debug-file-directory DIR) and perf read them as files with "
+	       "debug symbols. Only stackreel can read their lines.\v"
+	       "FILE defaults to " DEFAULT_CAPTURE
+	       "; '-' is standard input. A line is printed for each file, with its module. The "
+	       "exit status is 1 if a file was not written.",
+	.children = children,
 };
 
 static void print_file(void *context, const char *module_path, const char *path,
@@ -102,8 +76,7 @@ int command_unpack(int argc, char **argv)
 	struct session session;
 	int status = STATUS_ERROR;
 
-	options_init(&unpack.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &unpack);
+	options_parse(&parser, argc, argv, 0, &unpack);
 	if (session_open(&session, &unpack.common)) {
 		status = unpack_to(&unpack, &session);
 		session_close(&session);

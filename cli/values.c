@@ -10,9 +10,7 @@
 #include "cli/session/selection.h"
 
 enum {
-	KEY_LOCALS = OPTION_KEY_OWN,
-	KEY_EXACT,
-	KEY_LIMIT,
+	KEY_LIMIT = OPTION_KEY_OWN,
 };
 
 #define LIMIT_DEFAULT 20
@@ -56,25 +54,16 @@ static void check_options(struct values_options *options, struct argp_state *sta
 		argp_error(state, "--locals cannot be combined with an expression");
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_values_option(int key, char *arg, struct argp_state *state)
 {
 	struct values_options *options = state->input;
 	char *end;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
-		return 0;
 	case ARGP_KEY_ARG:
 		if (options->function)
 			return ARGP_ERR_UNKNOWN;
 		take_function(options, arg);
-		return 0;
-	case KEY_LOCALS:
-		options->locals = true;
-		return 0;
-	case KEY_EXACT:
-		options->exact = true;
 		return 0;
 	case KEY_LIMIT:
 		options->limit = strtoull(arg, &end, 10);
@@ -90,24 +79,24 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "locals", KEY_LOCALS, NULL, 0, "Also show local variables", 0 },
-	{ "exact", KEY_EXACT, NULL, 0, "Show every value, and no ranges", 0 },
+	{ "locals", OPTION_FLAG(struct values_options, locals), NULL, 0,
+	  "Also show local variables", 0 },
+	{ "exact", OPTION_FLAG(struct values_options, exact), NULL, 0,
+	  "Show every value, and no ranges", 0 },
 	{ "limit", KEY_LIMIT, "N", 0, "Show at most N values of each variable (20)", 0 },
 	{ 0 }
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"FUNC[:EXPR] [FILE]",
-	"Show which values a function's variables had, with the time of each.\v"
-	"EXPR is a variable, or a part of one: 'length', 'request->length', 'this->size_', "
-	"'items[2]'; without it, all parameters are shown. FILE defaults to " DEFAULT_CAPTURE
-	". The capture needs raw stacks (record --raw-stacks), and the program debug information. "
-	"Many different numbers are shown as ranges between powers of two.",
-	options_of_traces,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_values_option,
+	.args_doc = "FUNC[:EXPR] [FILE]",
+	.doc = "Show which values a function's variables had, with the time of each.\v"
+	       "EXPR is a variable, or a part of one: 'length', 'request->length', 'this->size_', "
+	       "'items[2]'; without it, all parameters are shown. FILE defaults to " DEFAULT_CAPTURE
+	       ". The capture needs raw stacks (record --raw-stacks), and the program debug "
+	       "information. Many different numbers are shown as ranges between powers of two.",
+	.children = options_of_traces,
 };
 
 /* ---- counting --------------------------------------------------------------------------- */
@@ -233,8 +222,7 @@ int command_values(int argc, char **argv)
 	struct session session;
 	int status = STATUS_ERROR;
 
-	options_init(&options.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	options_parse(&parser, argc, argv, 0, &options);
 	request =
 		(struct reel_value_request){ options.function, options.expression, options.locals };
 	options.common.values = &request;

@@ -11,8 +11,6 @@
 #include "cli/session/session.h"
 #include "cli/print/text.h"
 
-enum { KEY_DEEP = OPTION_KEY_OWN, KEY_JSON };
-
 struct verify_options {
 	struct options common;
 	struct string_list files;
@@ -36,22 +34,13 @@ static const struct argp_child children[] = {
 	{ &options_file, 0, "Input, output, limits:", 4 }, { 0 },
 };
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_verify_option(int key, char *arg, struct argp_state *state)
 {
 	struct verify_options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &options->common);
-		return 0;
 	case ARGP_KEY_ARG:
 		string_list_add(&options->files, arg);
-		return 0;
-	case KEY_DEEP:
-		options->deep = true;
-		return 0;
-	case KEY_JSON:
-		options->json = true;
 		return 0;
 	case ARGP_KEY_END:
 		inputs_check(&options->files, &options->common, state);
@@ -62,24 +51,23 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp_option own_options[] = {
-	{ "deep", KEY_DEEP, NULL, 0, "Also unwind all samples, and report how their traces end",
-	  0 },
-	{ "json", KEY_JSON, NULL, 0, "Print one JSON object per line: findings, then the file", 0 },
+	{ "deep", OPTION_FLAG(struct verify_options, deep), NULL, 0,
+	  "Also unwind all samples, and report how their traces end", 0 },
+	{ "json", OPTION_FLAG(struct verify_options, json), NULL, 0,
+	  "Print one JSON object per line: findings, then the file", 0 },
 	{ 0 }
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE...]",
-	"Check captures for damage: checksums, records, their consistency, and images of modules. "
-	"Each problem is reported with its place and the resulting loss.\v"
-	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input. The exit status is 1 if a capture is damaged, cannot be read, or "
-	"is encrypted and no key was given.",
-	children,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_verify_option,
+	.args_doc = "[FILE...]",
+	.doc = "Check captures for damage: checksums, records, their consistency, and images of "
+	       "modules. Each problem is reported with its place and the resulting loss.\v"
+	       "FILE defaults to " DEFAULT_CAPTURE
+	       "; '-' is standard input. The exit status is 1 if a capture is damaged, cannot be "
+	       "read, or is encrypted and no key was given.",
+	.children = children,
 };
 
 /* ---- findings -------------------------------------------------------------------------------- */
@@ -274,15 +262,13 @@ static void print_unreadable(const struct verify_options *options, struct reel_e
 
 int command_verify(int argc, char **argv)
 {
-	struct verify_options options = { 0 };
+	struct verify_options options = {
+		.common = { .may_be_locked = true, .may_lack_header = true },
+	};
 	struct output output;
 	int status = STATUS_OK;
 
-	options_init(&options.common);
-	options.common.default_file = DEFAULT_CAPTURE;
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
-	options.common.may_be_locked = true;
-	options.common.may_lack_header = true;
+	options_parse(&parser, argc, argv, 0, &options);
 	options.common.no_host_files |= !options.deep;
 	for (size_t i = 0; i < options.files.count; i++) {
 		struct session session;

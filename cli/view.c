@@ -14,7 +14,6 @@
 
 enum {
 	KEY_SERVE = OPTION_KEY_OWN,
-	KEY_FIREFOX,
 };
 
 struct view_options {
@@ -32,20 +31,14 @@ struct view_options {
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_view_option(int key, char *arg, struct argp_state *state)
 {
 	struct view_options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
-		return 0;
 	case KEY_SERVE:
 		options->serves = true;
 		options->address = arg;
-		return 0;
-	case KEY_FIREFOX:
-		options->is_firefox = true;
 		return 0;
 	case ARGP_KEY_END:
 		if (options->serves && options->common.output)
@@ -69,26 +62,25 @@ static const struct argp_option own_options[] = {
 	  "Serve the page on this host's loopback interface until Ctrl-C (default: any free port), "
 	  "for ssh -L PORT:localhost:PORT",
 	  0 },
-	{ "firefox", KEY_FIREFOX, NULL, 0,
+	{ "firefox", OPTION_FLAG(struct view_options, is_firefox), NULL, 0,
 	  "Write a page that opens the capture in profiler.firefox.com, within the browser", 0 },
 	PAGE_REQUEST_OPTIONS,
 	{ 0 }
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_option,
-	"[FILE]\nOLD NEW\nOLD... --new NEW...",
-	"Show a capture in a browser: a timeline, flame graphs, call trees and functions; of "
-	"several captures, also the changes between them.\v"
-	"FILE defaults to " DEFAULT_CAPTURE
-	"; '-' is standard input; a profile of 'stackreel aggregate' is allowed as well. Changes "
-	"are those of 'stackreel diff'; everything else on the page is of the last capture. "
-	"Without -o, the page is written to a temporary folder that only you can read, and a "
-	"browser opens it. The page is one file that works offline, in any browser.",
-	options_of_traces,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_view_option,
+	.args_doc = "[FILE]\nOLD NEW\nOLD... --new NEW...",
+	.doc = "Show a capture in a browser: a timeline, flame graphs, call trees and functions; "
+	       "of several captures, also the changes between them.\v"
+	       "FILE defaults to " DEFAULT_CAPTURE
+	       "; '-' is standard input; a profile of 'stackreel aggregate' is allowed as well. "
+	       "Changes are those of 'stackreel diff'; everything else on the page is of the last "
+	       "capture. Without -o, the page is written to a temporary folder that only you can "
+	       "read, and a browser opens it. The page is one file that works offline, in any "
+	       "browser.",
+	.children = options_of_traces,
 };
 
 /* ---- the temporary page --------------------------------------------------------------------- */
@@ -191,8 +183,7 @@ int command_view(int argc, char **argv)
 	};
 	int status;
 
-	options_init(&options.common);
-	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &options);
+	options_parse(&parser, argc, argv, ARGP_IN_ORDER, &options);
 	status = view(&options);
 	web_browser_close(&options.browser);
 	page_server_stop(&options.server);

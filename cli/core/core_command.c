@@ -10,15 +10,13 @@
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-enum {
-	KEY_SAMPLE = OPTION_KEY_OWN,
-	KEY_FORCE,
-};
+#define KEY_SAMPLE OPTION_KEY_OWN
 
 static const struct argp_option own_options[] = {
 	{ "sample", KEY_SAMPLE, "N", 0,
 	  "Take the sample with this number ('stackreel script -F +sample' prints them)", 0 },
-	{ "force", KEY_FORCE, NULL, 0, "Accept a scrubbed sample, whose values are gone", 0 },
+	{ "force", OPTION_FLAG(struct core_command, force), NULL, 0,
+	  "Accept a scrubbed sample, whose values are gone", 0 },
 	{ 0 }
 };
 
@@ -39,22 +37,16 @@ static error_t parse_argument(struct core_command *command, char *arg,
 	return 0;
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_core_option(int key, char *arg, struct argp_state *state)
 {
 	struct core_command *command = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, children, &command->common);
-		return 0;
 	case ARGP_KEY_ARG:
 		return parse_argument(command, arg, state);
 	case KEY_SAMPLE:
 		options_check(state, "sample",
 			      reel_quantity_number(arg, 0, UINT64_MAX - 1, &command->sample));
-		return 0;
-	case KEY_FORCE:
-		command->force = true;
 		return 0;
 	case ARGP_KEY_END:
 		if (command->sample == UINT64_MAX)
@@ -71,13 +63,16 @@ void core_command_parse(struct core_command *command, const char *args_doc, cons
 			int argc, char **argv)
 {
 	const struct argp parser = {
-		own_options, parse_option, args_doc, doc, children, NULL, NULL
+		.options = own_options,
+		.parser = parse_core_option,
+		.args_doc = args_doc,
+		.doc = doc,
+		.children = children,
 	};
 
-	options_init(&command->common);
 	command->sample = UINT64_MAX;
 	/* In order: otherwise FILE would move behind `--'. */
-	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, command);
+	options_parse(&parser, argc, argv, ARGP_IN_ORDER, command);
 }
 
 void core_command_free(struct core_command *command)

@@ -34,7 +34,7 @@ error_t page_request_take(struct page_request *request, int key, char *arg,
 		grouping_take(state, arg, &request->files.by.groups, common);
 		return 0;
 	case PAGE_KEY_VALUES:
-		options_take_values(state, arg, common);
+		options_add_values(state, arg, common);
 		if (!common->shown_values.items[common->shown_values.count - 1].expression)
 			options_error(state, "--values: '%s' has no expression", arg);
 		return 0;

@@ -48,35 +48,14 @@ static void take_kept(struct new_capture *command, const char *arg, struct argp_
 	value_list_add(&command->keep, request);
 }
 
-static error_t parse_option(int key, char *arg, struct argp_state *state)
+static error_t parse_new_capture_option(int key, char *arg, struct argp_state *state)
 {
 	struct new_capture *command = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, command->verb->children, &command->common);
-		return 0;
 	case ARGP_KEY_ARG:
 	case ARGP_KEY_END:
 		return parse_files(key, arg, state);
-	case NEW_CAPTURE_NO_COMMAND_LINE:
-		command->rewrite.no_command_line = true;
-		return 0;
-	case NEW_CAPTURE_ARCHIVE:
-		command->rewrite.archive = true;
-		return 0;
-	case NEW_CAPTURE_NO_SYMBOLS:
-		command->rewrite.no_symbols = true;
-		return 0;
-	case NEW_CAPTURE_NO_LINES:
-		command->common.no_inlines = true;
-		return 0;
-	case NEW_CAPTURE_NO_CHECK:
-		command->rewrite.no_check = true;
-		return 0;
-	case NEW_CAPTURE_VALUES:
-		command->rewrite.values = true;
-		return 0;
 	case NEW_CAPTURE_KEEP:
 		take_kept(command, arg, state);
 		return 0;
@@ -100,7 +79,7 @@ void new_capture_parse(const struct new_capture_verb *verb, int argc, char **arg
 {
 	const struct argp parser = {
 		.options = verb->options,
-		.parser = parse_option,
+		.parser = parse_new_capture_option,
 		.args_doc = verb->takes_many ? "FILE..." : "[FILE]",
 		.doc = verb->doc,
 		.children = verb->children,
@@ -108,10 +87,9 @@ void new_capture_parse(const struct new_capture_verb *verb, int argc, char **arg
 	const REEL_SIZED(reel_rewrite_options, rewrite, .problem = print_problem, .context = ret);
 
 	*ret = (struct new_capture){ .verb = verb, .rewrite = rewrite };
-	options_init(&ret->common);
 	if (verb->takes_many)
 		ret->common.default_file = "";
-	argp_parse(&parser, argc, argv, 0, NULL, ret);
+	options_parse(&parser, argc, argv, 0, ret);
 	ret->rewrite.keep = ret->keep.items;
 	ret->rewrite.n_keep = ret->keep.count;
 	ret->rewrite.recipients = ret->common.recipients.items;

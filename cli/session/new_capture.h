@@ -5,21 +5,13 @@
 
 #include "cli/session/session.h"
 
-/* Options of these commands, each a member of struct reel_rewrite_options. */
-enum {
-	NEW_CAPTURE_NO_COMMAND_LINE = OPTION_KEY_OWN,
-	NEW_CAPTURE_ARCHIVE,
-	NEW_CAPTURE_NO_SYMBOLS,
-	NEW_CAPTURE_NO_LINES,
-	NEW_CAPTURE_NO_CHECK,
-	NEW_CAPTURE_KEEP,
-	NEW_CAPTURE_VALUES,
-};
+/* The key of --keep; other options of these commands only set a member of struct new_capture. */
+#define NEW_CAPTURE_KEEP OPTION_KEY_OWN
 
 /* How a command that makes a capture from a capture differs from the others. */
 struct new_capture_verb {
 	const char *doc;
-	/* Of the keys above; NULL: none. */
+	/* NULL: none. */
 	const struct argp_option *options;
 	const struct argp_child *children;
 	/* One of the library's functions.  NULL: the command calls it itself. */
@@ -34,8 +26,8 @@ struct new_capture_verb {
 };
 
 struct new_capture {
-	const struct new_capture_verb *verb;
 	struct options common;
+	const struct new_capture_verb *verb;
 	struct string_list files; /* if it takes many */
 	struct value_list keep;
 	uint64_t *samples; /* ids of those that --where selects */

@@ -25,24 +25,13 @@ enum {
 	KEY_CGROUP,
 	KEY_TRACE,
 	KEY_TIME,
-	KEY_EVENT,
 	KEY_OFF_CPU,
 	KEY_WAKERS,
 	KEY_WHERE,
 	KEY_SHARD,
-	KEY_SYMFS,
-	KEY_DEBUG_DIR,
-	KEY_MODULE,
-	KEY_NO_HOST_FILES,
-	KEY_NO_INLINE,
-	KEY_NO_DEMANGLE,
-	KEY_NO_FRAME_POINTERS,
 	KEY_RUNTIME,
 	KEY_MAX_FRAMES,
 	KEY_MIN_COMPLETE,
-	KEY_IDENTITY,
-	KEY_ENCRYPT_TO,
-	KEY_DECRYPT,
 	KEY_MEMORY_LIMIT,
 	KEY_TIME_LIMIT,
 	KEY_SANDBOX,
@@ -122,6 +111,46 @@ void options_check(struct argp_state *state, const char *name, struct reel_error
 	reel_error_destroy(error);
 }
 
+static void parse_names(struct argp_state *state, const char *arg, struct options *options)
+{
+	options->short_names = !strcmp(arg, "short");
+	options->no_demangle |= !strcmp(arg, "mangled");
+	if (!options->short_names && strcmp(arg, "full") != 0 && strcmp(arg, "mangled") != 0)
+		options_error(state,
+			      "--names: invalid style '%s' (expected short, full or mangled)", arg);
+}
+
+void options_add_values(struct argp_state *state, const char *arg, struct options *options)
+{
+	struct reel_value_request request;
+	_cleanup_free_ char *problem = value_request_parse(arg, true, &request);
+
+	if (problem)
+		options_error(state, "--values: %s", problem);
+	if (options->shown_values.count == VALUE_LABELS_MAX)
+		options_error(state, "--values: more than %d", VALUE_LABELS_MAX);
+	value_list_add(&options->shown_values, request);
+}
+
+error_t options_store(int key, char *arg, struct argp_state *state)
+{
+	void *member = (char *)state->input + (key & ((1 << 20) - 1));
+
+	switch (key >> 20) {
+	case 1:
+		*(bool *)member = true;
+		return 0;
+	case 2:
+		*(const char **)member = arg;
+		return 0;
+	case 3:
+		string_list_add(member, arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 /* ---- groups ---------------------------------------------------------------------- */
 
 static error_t parse_file(int key, char *arg, struct argp_state *state)
@@ -130,11 +159,6 @@ static error_t parse_file(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_ARG:
-		if (options->file)
-			options_error(state, "only one file is allowed: %s and %s", options->file,
-				      arg);
-		options->file = arg;
-		return 0;
 	case 'i':
 		if (options->file)
 			options_error(state, "only one file is allowed: %s and %s", options->file,
@@ -179,7 +203,7 @@ static const struct argp_option file_options[] = {
 	{ 0 }
 };
 
-const struct argp options_file = { file_options, parse_file, NULL, NULL, NULL, NULL, NULL };
+const struct argp options_file = { .options = file_options, .parser = parse_file };
 
 static void parse_list(struct number_list *list, const char *arg, const char *name,
 		       struct argp_state *state)
@@ -281,7 +305,57 @@ static void add_names(struct string_list *list, char *names)
 		string_list_add(list, name);
 }
 
-static error_t parse_filter(int key, char *arg, struct argp_state *state)
+bool shard_parse(const char *text, struct shard *ret)
+{
+	const char *slash = strchr(text, '/');
+	_cleanup_free_ char *part = NULL;
+	uint64_t number, count;
+
+	if (!slash || !is_valid(reel_quantity_number(slash + 1, 1, UINT32_MAX, &count)))
+		return false;
+	part = memory_print("%.*s", (int)(slash - text), text);
+	if (!is_valid(reel_quantity_number(part, 1, count, &number)))
+		return false;
+	*ret = (struct shard){ (uint32_t)number - 1, (uint32_t)count };
+	return true;
+}
+
+static bool parse_runtime(const char *text, enum reel_runtimes_shown *ret)
+{
+	static const char *const names[] = {
+		[REEL_RUNTIMES_INTERLEAVED] = "interleaved",
+		[REEL_RUNTIMES_ONLY] = "only",
+		[REEL_RUNTIMES_NATIVE] = "native",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (!strcmp(text, names[i])) {
+			*ret = (enum reel_runtimes_shown)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static uint32_t parse_number(const char *arg, uint64_t least, const char *name,
+			     struct argp_state *state)
+{
+	uint64_t number;
+
+	options_check(state, name, reel_quantity_number(arg, least, UINT32_MAX, &number));
+	return (uint32_t)number;
+}
+
+static void parse_where(struct where_list *wheres, const char *arg, struct argp_state *state)
+{
+	_cleanup_free_ char *problem = where_add(wheres, arg);
+
+	if (problem)
+		options_error(state, "--where: %s", problem);
+}
+
+/* Options of several groups: how samples are selected, unwound and judged. */
+static error_t parse_value(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
 
@@ -315,17 +389,41 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state)
 				      arg);
 		return 0;
 	case KEY_OFF_CPU:
-		options->event = "off-cpu";
-		return 0;
 	case KEY_WAKERS:
 		options->event = "off-cpu";
-		options->wakers = true;
+		options->wakers |= key == KEY_WAKERS;
 		return 0;
-	case KEY_EVENT:
-		options->event = arg;
+	case KEY_WHERE:
+		parse_where(&options->wheres, arg, state);
+		return 0;
+	case KEY_SHARD:
+		if (!shard_parse(arg, &options->shard))
+			options_error(state,
+				      "--shard: invalid part '%s' (expected e.g. 1/4, the first of "
+				      "four)",
+				      arg);
+		return 0;
+	case KEY_RUNTIME:
+		if (!parse_runtime(arg, &options->runtimes))
+			options_error(state,
+				      "--runtime: invalid way '%s' (expected interleaved, only or "
+				      "native)",
+				      arg);
+		return 0;
+	case KEY_MAX_FRAMES:
+		options->max_frames = parse_number(arg, 1, "--max-frames", state);
+		return 0;
+	case KEY_MIN_COMPLETE:
+		if (!percent_parse(arg, &options->min_complete))
+			options_error(state,
+				      "--min-complete: invalid percentage '%s' (expected 0 to 100)",
+				      arg);
+		return 0;
+	case 'j':
+		options->threads = parse_number(arg, 0, "--jobs", state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return options_store(key, arg, state);
 	}
 }
 
@@ -354,32 +452,14 @@ static const struct argp_option filter_options[] = {
 	  "Select only this time since the first sample, in seconds or with a unit (ns us ms s m "
 	  "h); either end may be omitted",
 	  0 },
-	{ "event", KEY_EVENT, "NAME", 0, "Select only samples of this event, e.g. 'latency:*'", 0 },
+	{ "event", OPTION_TEXT(struct options, event), "NAME", 0,
+	  "Select only samples of this event, e.g. 'latency:*'", 0 },
 	{ "off-cpu", KEY_OFF_CPU, NULL, 0,
 	  "Select only samples of threads that wait: --event=off-cpu", 0 },
 	{ "wakers", KEY_WAKERS, NULL, 0,
 	  "The same, with the stack of the thread that ended the wait on top, if recorded with "
 	  "--wakers",
 	  0 },
-	{ 0 }
-};
-
-const struct argp options_filter = { filter_options, parse_filter, NULL, NULL, NULL, NULL, NULL };
-
-static error_t parse_where(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-	_cleanup_free_ char *problem = NULL;
-
-	if (key != KEY_WHERE)
-		return ARGP_ERR_UNKNOWN;
-	problem = where_add(&options->wheres, arg);
-	if (problem)
-		options_error(state, "--where: %s", problem);
-	return 0;
-}
-
-static const struct argp_option where_options[] = {
 	{ "where", KEY_WHERE, "CONDITION", 0,
 	  "Select only samples by the value of a function's variable, e.g. "
 	  "'parse:request->length > 4096'; also by == != < <= >= or is (repeatable: all must hold)",
@@ -387,35 +467,7 @@ static const struct argp_option where_options[] = {
 	{ 0 }
 };
 
-const struct argp options_where = { where_options, parse_where, NULL, NULL, NULL, NULL, NULL };
-
-bool shard_parse(const char *text, struct shard *ret)
-{
-	const char *slash = strchr(text, '/');
-	_cleanup_free_ char *part = NULL;
-	uint64_t number, count;
-
-	if (!slash || !is_valid(reel_quantity_number(slash + 1, 1, UINT32_MAX, &count)))
-		return false;
-	part = memory_print("%.*s", (int)(slash - text), text);
-	if (!is_valid(reel_quantity_number(part, 1, count, &number)))
-		return false;
-	*ret = (struct shard){ (uint32_t)number - 1, (uint32_t)count };
-	return true;
-}
-
-static error_t parse_shard(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	if (key != KEY_SHARD)
-		return ARGP_ERR_UNKNOWN;
-	if (!shard_parse(arg, &options->shard))
-		options_error(state,
-			      "--shard: invalid part '%s' (expected e.g. 1/4, the first of four)",
-			      arg);
-	return 0;
-}
+const struct argp options_filter = { .options = filter_options, .parser = parse_value };
 
 static const struct argp_option shard_options[] = {
 	{ "shard", KEY_SHARD, "I/N", 0,
@@ -425,7 +477,7 @@ static const struct argp_option shard_options[] = {
 	{ 0 }
 };
 
-const struct argp options_shard = { shard_options, parse_shard, NULL, NULL, NULL, NULL, NULL };
+const struct argp options_shard = { .options = shard_options, .parser = parse_value };
 
 /* With a missing folder, a search would find fewer files and only report them module by module. */
 static void must_be_folders(const struct string_list *list, const char *name)
@@ -441,83 +493,31 @@ static void must_be_folders(const struct string_list *list, const char *name)
 	}
 }
 
-static bool parse_runtime(const char *text, enum reel_runtimes_shown *ret)
-{
-	static const char *const names[] = {
-		[REEL_RUNTIMES_INTERLEAVED] = "interleaved",
-		[REEL_RUNTIMES_ONLY] = "only",
-		[REEL_RUNTIMES_NATIVE] = "native",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (!strcmp(text, names[i])) {
-			*ret = (enum reel_runtimes_shown)i;
-			return true;
-		}
-	}
-	return false;
-}
-
 static error_t parse_search(int key, char *arg, struct argp_state *state)
 {
-	struct options *options = state->input;
-	uint64_t number;
+	const struct options *options = state->input;
 
-	switch (key) {
-	case KEY_SYMFS:
-		string_list_add(&options->symfs, arg);
-		return 0;
-	case KEY_DEBUG_DIR:
-		string_list_add(&options->debug_dirs, arg);
-		return 0;
-	case KEY_MODULE:
-		string_list_add(&options->module_files, arg);
-		return 0;
-	case KEY_NO_HOST_FILES:
-		options->no_host_files = true;
-		return 0;
-	case KEY_NO_INLINE:
-		options->no_inlines = true;
-		return 0;
-	case KEY_NO_DEMANGLE:
-		options->no_demangle = true;
-		return 0;
-	case KEY_NO_FRAME_POINTERS:
-		options->no_frame_pointers = true;
-		return 0;
-	case KEY_RUNTIME:
-		if (!parse_runtime(arg, &options->runtimes))
-			options_error(state,
-				      "--runtime: invalid way '%s' (expected interleaved, only or "
-				      "native)",
-				      arg);
-		return 0;
-	case KEY_MAX_FRAMES:
-		options_check(state, "--max-frames",
-			      reel_quantity_number(arg, 1, UINT32_MAX, &number));
-		options->max_frames = (uint32_t)number;
-		return 0;
-	case ARGP_KEY_END:
-		must_be_folders(&options->symfs, "symfs");
-		must_be_folders(&options->debug_dirs, "debug-dir");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != ARGP_KEY_END)
+		return parse_value(key, arg, state);
+	must_be_folders(&options->symfs, "symfs");
+	must_be_folders(&options->debug_dirs, "debug-dir");
+	return 0;
 }
 
 static const struct argp_option search_options[] = {
-	{ "symfs", KEY_SYMFS, "DIR", 0,
+	{ "symfs", OPTION_LIST(struct options, symfs), "DIR", 0,
 	  "Look for modules in this copy of the target's file system (repeatable)", 0 },
-	{ "debug-dir", KEY_DEBUG_DIR, "DIR", 0,
+	{ "debug-dir", OPTION_LIST(struct options, debug_dirs), "DIR", 0,
 	  "Look for debug files in DIR instead of /usr/lib/debug (repeatable)", 0 },
-	{ "module", KEY_MODULE, "FILE", 0,
+	{ "module", OPTION_LIST(struct options, module_files), "FILE", 0,
 	  "Use FILE for the module with the same build-id (repeatable)", 0 },
-	{ "no-host-files", KEY_NO_HOST_FILES, NULL, 0,
+	{ "no-host-files", OPTION_FLAG(struct options, no_host_files), NULL, 0,
 	  "Do not open files of this host by their recorded path", 0 },
-	{ "no-inline", KEY_NO_INLINE, NULL, 0, "Hide inlined functions", 0 },
-	{ "no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Do not demangle names", 0 },
-	{ "no-frame-pointers", KEY_NO_FRAME_POINTERS, NULL, 0,
+	{ "no-inline", OPTION_FLAG(struct options, no_inlines), NULL, 0, "Hide inlined functions",
+	  0 },
+	{ "no-demangle", OPTION_FLAG(struct options, no_demangle), NULL, 0, "Do not demangle names",
+	  0 },
+	{ "no-frame-pointers", OPTION_FLAG(struct options, no_frame_pointers), NULL, 0,
 	  "Stop where unwind information is missing, instead of trying the frame pointer", 0 },
 	{ "runtime", KEY_RUNTIME, "HOW", 0,
 	  "Show Python and Ruby functions among native ones (`interleaved`, the default), alone "
@@ -528,97 +528,46 @@ static const struct argp_option search_options[] = {
 	{ 0 }
 };
 
-const struct argp options_search = { search_options, parse_search, NULL, NULL, NULL, NULL, NULL };
-
-void options_take_names(struct argp_state *state, const char *arg, struct options *options)
-{
-	options->short_names = !strcmp(arg, "short");
-	options->no_demangle |= !strcmp(arg, "mangled");
-	if (!options->short_names && strcmp(arg, "full") != 0 && strcmp(arg, "mangled") != 0)
-		options_error(state,
-			      "--names: invalid style '%s' (expected short, full or mangled)", arg);
-}
-
-void options_take_values(struct argp_state *state, const char *arg, struct options *options)
-{
-	struct reel_value_request request;
-	_cleanup_free_ char *problem = value_request_parse(arg, true, &request);
-
-	if (problem)
-		options_error(state, "--values: %s", problem);
-	if (options->shown_values.count == VALUE_LABELS_MAX)
-		options_error(state, "--values: more than %d", VALUE_LABELS_MAX);
-	value_list_add(&options->shown_values, request);
-}
-
-static error_t parse_keys(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	if (key != KEY_IDENTITY)
-		return ARGP_ERR_UNKNOWN;
-	string_list_add(&options->identities, arg);
-	return 0;
-}
+const struct argp options_search = { .options = search_options, .parser = parse_search };
 
 static const struct argp_option keys_options[] = {
-	{ "identity", KEY_IDENTITY, "KEYFILE", 0,
+	{ "identity", OPTION_LIST(struct options, identities), "KEYFILE", 0,
 	  "Decrypt the capture with this secret key (repeatable)", 0 },
 	{ 0 }
 };
 
-const struct argp options_keys = { keys_options, parse_keys, NULL, NULL, NULL, NULL, NULL };
-
-static error_t parse_recipients(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	if (key != KEY_ENCRYPT_TO)
-		return ARGP_ERR_UNKNOWN;
-	string_list_add(&options->recipients, arg);
-	return 0;
-}
+const struct argp options_keys = { .options = keys_options, .parser = options_store };
 
 static const struct argp_option recipients_options[] = {
-	{ "encrypt-to", KEY_ENCRYPT_TO, "PUBLIC_KEY", 0,
+	{ "encrypt-to", OPTION_LIST(struct options, recipients), "PUBLIC_KEY", 0,
 	  "Encrypt the new capture to this public key of 'stackreel keygen', or to the keys in "
 	  "this file (repeatable)",
 	  0 },
 	{ 0 }
 };
 
-const struct argp options_recipients = {
-	recipients_options, parse_recipients, NULL, NULL, NULL, NULL, NULL
-};
+const struct argp options_recipients = { .options = recipients_options, .parser = options_store };
 
 static error_t parse_rewrite(int key, char *arg, struct argp_state *state)
 {
-	struct options *options = state->input;
+	const struct options *options = state->input;
 
-	(void)arg;
-	switch (key) {
-	case KEY_DECRYPT:
-		options->decrypt = true;
-		return 0;
-	case ARGP_KEY_END:
-		if (!options->output)
-			argp_error(state, "no output file; use -o FILE");
-		if (options->decrypt && options->recipients.count)
-			argp_error(state, "--decrypt and --encrypt-to exclude each other");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != ARGP_KEY_END)
+		return options_store(key, arg, state);
+	if (!options->output)
+		argp_error(state, "no output file; use -o FILE");
+	if (options->decrypt && options->recipients.count)
+		argp_error(state, "--decrypt and --encrypt-to exclude each other");
+	return 0;
 }
 
 static const struct argp_option rewrite_options[] = {
-	{ "decrypt", KEY_DECRYPT, NULL, 0, "Write a plain capture although FILE is encrypted", 0 },
+	{ "decrypt", OPTION_FLAG(struct options, decrypt), NULL, 0,
+	  "Write a plain capture although FILE is encrypted", 0 },
 	{ 0 }
 };
 
-const struct argp options_rewrite = {
-	rewrite_options, parse_rewrite, NULL, NULL, NULL, NULL, NULL
-};
+const struct argp options_rewrite = { .options = rewrite_options, .parser = parse_rewrite };
 
 static error_t parse_sandbox(int key, char *arg, struct argp_state *state)
 {
@@ -648,9 +597,7 @@ static const struct argp_option sandbox_options[] = {
 	{ 0 }
 };
 
-const struct argp options_sandbox = {
-	sandbox_options, parse_sandbox, NULL, NULL, NULL, NULL, NULL
-};
+const struct argp options_sandbox = { .options = sandbox_options, .parser = parse_sandbox };
 
 static bool is_url(const char *text)
 {
@@ -728,21 +675,8 @@ static const struct argp_option debuginfod_options[] = {
 	{ 0 }
 };
 
-const struct argp options_debuginfod = {
-	debuginfod_options, parse_debuginfod, NULL, NULL, NULL, NULL, NULL
-};
-
-static error_t parse_quality(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-
-	if (key != KEY_MIN_COMPLETE)
-		return ARGP_ERR_UNKNOWN;
-	if (!percent_parse(arg, &options->min_complete))
-		options_error(state, "--min-complete: invalid percentage '%s' (expected 0 to 100)",
-			      arg);
-	return 0;
-}
+const struct argp options_debuginfod = { .options = debuginfod_options,
+					 .parser = parse_debuginfod };
 
 static const struct argp_option quality_options[] = {
 	{ "min-complete", KEY_MIN_COMPLETE, "PERCENT", 0,
@@ -750,21 +684,7 @@ static const struct argp_option quality_options[] = {
 	{ 0 }
 };
 
-const struct argp options_quality = {
-	quality_options, parse_quality, NULL, NULL, NULL, NULL, NULL
-};
-
-static error_t parse_work(int key, char *arg, struct argp_state *state)
-{
-	struct options *options = state->input;
-	uint64_t number;
-
-	if (key != 'j')
-		return ARGP_ERR_UNKNOWN;
-	options_check(state, "--jobs", reel_quantity_number(arg, 0, UINT32_MAX, &number));
-	options->threads = (uint32_t)number;
-	return 0;
-}
+const struct argp options_quality = { .options = quality_options, .parser = parse_value };
 
 static const struct argp_option work_options[] = {
 	{ "jobs", 'j', "N", 0,
@@ -772,15 +692,10 @@ static const struct argp_option work_options[] = {
 	{ 0 }
 };
 
-const struct argp options_work = { work_options, parse_work, NULL, NULL, NULL, NULL, NULL };
+const struct argp options_work = { .options = work_options, .parser = parse_value };
 
 /* ---- options for the library -------------------------------------------------------- */
 
-#define FILTERING                                                                                  \
-	{ &options_filter, 0, "Sample selection:", 1 },                                            \
-	{                                                                                          \
-		&options_where, 0, NULL, 1                                                         \
-	}
 #define UNWINDING                                                                                  \
 	{ &options_search, 0, "Modules and symbols:", 2 },                                         \
 		{ &options_debuginfod, 0, "Debuginfod servers:", 3 },                              \
@@ -791,20 +706,22 @@ const struct argp options_work = { work_options, parse_work, NULL, NULL, NULL, N
 	}
 
 const struct argp_child options_of_traces[] = {
-	FILTERING,
+	{ &options_filter, 0, "Sample selection:", 1 },
 	UNWINDING,
 	{ &options_sandbox, 0, "Sandbox:", 6 },
 	{ 0 },
 };
 
 const struct argp_child options_of_shards[] = {
-	FILTERING, { &options_shard, 0, NULL, 1 },
-	UNWINDING, { &options_sandbox, 0, "Sandbox:", 6 },
+	{ &options_filter, 0, "Sample selection:", 1 },
+	{ &options_shard, 0, NULL, 1 },
+	UNWINDING,
+	{ &options_sandbox, 0, "Sandbox:", 6 },
 	{ 0 },
 };
 
 const struct argp_child options_of_fleets[] = {
-	FILTERING,
+	{ &options_filter, 0, "Sample selection:", 1 },
 	{ &options_shard, 0, NULL, 1 },
 	UNWINDING,
 	{ 0 },
@@ -819,19 +736,47 @@ const struct argp_child options_of_rewriting[] = {
 	{ 0 },
 };
 
-void options_set_inputs(struct argp_state *state, const struct argp_child *children,
-			struct options *options)
+/* A command's parser and options. */
+struct command_line {
+	const struct argp *argp;
+	void *options;
+};
+
+static error_t parse_command_line(int key, char *arg, struct argp_state *state)
 {
-	for (size_t i = 0; children[i].argp; i++)
-		state->child_inputs[i] = options;
+	const struct command_line *line = state->input;
+	const struct argp *argp = line->argp;
+	error_t error;
+
+	/* argp sets it anew for each call. */
+	state->input = line->options;
+	if (key == OPTION_KEY_NAMES) {
+		parse_names(state, arg, line->options);
+		return 0;
+	}
+	if (key == OPTION_KEY_VALUES) {
+		options_add_values(state, arg, line->options);
+		return 0;
+	}
+	if (key == ARGP_KEY_INIT) {
+		for (size_t i = 0; argp->children && argp->children[i].argp; i++)
+			state->child_inputs[i] = line->options;
+	}
+	error = options_store(key, arg, state);
+	return error && argp->parser ? argp->parser(key, arg, state) : error;
 }
 
-void options_init(struct options *options)
+void options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags,
+		   void *options)
 {
-	*options = (struct options){
-		.limits = limits_default(),
-		.debuginfod_cache = debuginfod_cache_path(),
-	};
+	struct options *common = options;
+	struct command_line line = { argp, options };
+	struct argp whole = *argp;
+
+	common->limits = limits_default();
+	common->debuginfod_cache = debuginfod_cache_path();
+	whole.parser = parse_command_line;
+	argp_parse(&whole, argc, argv, flags, NULL, &line);
 }
 
 void options_free(struct options *options)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Options shared by several commands: argp children, so that each is spelled and explained in one
- * place. A command lists its groups and calls options_set_inputs when its parser starts.
+ * place. A command lists its groups and calls options_parse.
  */
 #ifndef CLI_SESSION_OPTIONS_H
 #define CLI_SESSION_OPTIONS_H
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cli/session/limits.h"
@@ -112,10 +113,8 @@ struct options {
 /* FILE, -o, -q, --memory-limit and --time-limit, which take effect when parsing ends; and -i,
  * perf's spelling of FILE. */
 extern const struct argp options_file;
-/* --pid --tid --comm --cpu --label --time --event … */
+/* --pid --tid --comm --cpu --label --time --event --where … */
 extern const struct argp options_filter;
-/* --where: for commands that walk traces. */
-extern const struct argp options_where;
 /* --shard */
 extern const struct argp options_shard;
 /* --symfs --debug-dir --module --no-host-files --no-inline … */
@@ -146,14 +145,29 @@ extern const struct argp_child options_of_rewriting[];
 
 /* Keys of a command's own options begin here. */
 #define OPTION_KEY_OWN 0x400
+/* Of --names and --values, which options_parse handles. */
+#define OPTION_KEY_NAMES  0x200
+#define OPTION_KEY_VALUES 0x201
 
-/* Call this when a command's parser starts: its `children` are groups from above and take
- * `options`.
+/*
+ * Keys of options that only set a member of the parser's input, of type bool, const char * or struct
+ * string_list.  argp allows keys of 24 bits.
  */
-void options_set_inputs(struct argp_state *state, const struct argp_child *children,
-			struct options *options);
+#define OPTION_FLAG(type, member) OPTION_KEY_OF(1, type, member, bool)
+#define OPTION_TEXT(type, member) OPTION_KEY_OF(2, type, member, const char *)
+#define OPTION_LIST(type, member) OPTION_KEY_OF(3, type, member, struct string_list)
+#define OPTION_KEY_OF(kind, type, member, expected)                                                \
+	((kind) << 20 | (int)(offsetof(type, member) * _Generic(((type *)0)->member, expected : 1)))
 
-void options_init(struct options *options);
+/* Handles these keys: the parser of a group that has no others, or the last case of one. */
+error_t options_store(int key, char *arg, struct argp_state *state);
+
+/*
+ * Parses a command line. `options`, the parser's input, begins with a struct options, the input of its
+ * groups. The parser (NULL: none) only gets keys that options_store does not handle.
+ */
+void options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags,
+		   void *options);
 void options_free(struct options *options);
 
 /* The library's part of the options; borrows from `options`. */
@@ -169,19 +183,17 @@ void options_error(struct argp_state *state, const char *format, ...)
 /* Reports the error in the value of the option `name`, and destroys it; NULL: none. */
 void options_check(struct argp_state *state, const char *name, struct reel_error *error);
 
-/* Takes the value of --names; errors are argp's. */
-void options_take_names(struct argp_state *state, const char *arg, struct options *options);
 /* The entry of --names, for commands that have it. */
-#define OPTION_NAMES(key, default_style)                                                           \
+#define OPTION_NAMES(default_style)                                                                \
 	{                                                                                          \
-		"names", key, "STYLE", 0,                                                          \
+		"names", OPTION_KEY_NAMES, "STYLE", 0,                                             \
 			"Name functions in this style: short, full or mangled (" default_style     \
 			")",                                                                       \
 			0                                                                          \
 	}
 
-/* Takes the value of --values: FUNC:EXPR or FUNC; errors are argp's. */
-void options_take_values(struct argp_state *state, const char *arg, struct options *options);
+/* Adds a value of --values, FUNC:EXPR or FUNC; errors are argp's. */
+void options_add_values(struct argp_state *state, const char *arg, struct options *options);
 #define OPTION_VALUES(key)                                                                         \
 	{                                                                                          \
 		"values", key, "FUNC:EXPR", 0,                                                     \

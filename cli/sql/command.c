@@ -22,8 +22,6 @@ enum {
 	KEY_TSV,
 	KEY_CSV,
 	KEY_JSON,
-	KEY_NO_HEADER,
-	KEY_VALUES,
 };
 
 struct sql_options {
@@ -62,9 +60,6 @@ static error_t parse_sql_option(int key, char *arg, struct argp_state *state)
 	struct sql_options *options = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		options_set_inputs(state, options_of_traces, &options->common);
-		return 0;
 	case ARGP_KEY_ARG:
 		string_list_add(&options->arguments, arg);
 		return 0;
@@ -73,12 +68,6 @@ static error_t parse_sql_option(int key, char *arg, struct argp_state *state)
 	case KEY_CSV:
 	case KEY_JSON:
 		options->format = QUERY_TABLE + (key - KEY_TABLE);
-		return 0;
-	case KEY_NO_HEADER:
-		options->no_header = true;
-		return 0;
-	case KEY_VALUES:
-		options_take_values(state, arg, &options->common);
 		return 0;
 	case ARGP_KEY_END:
 		divide_arguments(options, state);
@@ -93,8 +82,9 @@ static const struct argp_option own_options[] = {
 	{ "tsv", KEY_TSV, NULL, 0, "Separate columns by tabs (default elsewhere)", 0 },
 	{ "csv", KEY_CSV, NULL, 0, "Separate columns by commas", 0 },
 	{ "json", KEY_JSON, NULL, 0, "Print a JSON array with an object for each row", 0 },
-	{ "no-header", KEY_NO_HEADER, NULL, 0, "Do not print column names", 0 },
-	{ "values", KEY_VALUES, "FUNC[:EXPR]", 0,
+	{ "no-header", OPTION_FLAG(struct sql_options, no_header), NULL, 0,
+	  "Do not print column names", 0 },
+	{ "values", OPTION_KEY_VALUES, "FUNC[:EXPR]", 0,
 	  "Limit the table frame_values to this variable, or to this function's; EXPR may be a "
 	  "part of a variable (repeatable)",
 	  0 },
@@ -102,17 +92,15 @@ static const struct argp_option own_options[] = {
 };
 
 static const struct argp parser = {
-	own_options,
-	parse_sql_option,
-	"FILE... QUERY\nFILE",
-	"Run an SQL query on captures, in the database that 'stackreel export --format=sqlite' "
-	"writes.\v"
-	"Without QUERY, or if it is '-', the query is read from standard input. Queries can only "
-	"read. 'select sql from sqlite_schema' shows the tables; docs/sql.md describes them. The "
-	"exit status is 1 if the query is invalid; nothing is printed then.",
-	options_of_traces,
-	NULL,
-	NULL,
+	.options = own_options,
+	.parser = parse_sql_option,
+	.args_doc = "FILE... QUERY\nFILE",
+	.doc = "Run an SQL query on captures, in the database that 'stackreel export "
+	       "--format=sqlite' writes.\v"
+	       "Without QUERY, or if it is '-', the query is read from standard input. Queries can "
+	       "only read. 'select sql from sqlite_schema' shows the tables; docs/sql.md describes "
+	       "them. The exit status is 1 if the query is invalid; nothing is printed then.",
+	.children = options_of_traces,
 };
 
 /* The caller frees it; NULL after an error, which was reported. */
@@ -226,8 +214,7 @@ int command_sql(int argc, char **argv)
 	struct sql_options options = { .format = -1 };
 	int status;
 
-	options_init(&options.common);
-	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	options_parse(&parser, argc, argv, 0, &options);
 	status = sql(&options);
 	free(options.arguments.items);
 	free(options.files.items);

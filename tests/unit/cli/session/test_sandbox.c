@@ -100,13 +100,13 @@ static void enter(const struct options *options)
 static void with_symfs_alone(void)
 {
 	char symfs[64];
-	struct options options;
+	struct options options = {
+		.file = capture,
+		.sandbox = SANDBOX_ON,
+		.no_host_files = true,
+	};
 
 	snprintf(symfs, sizeof(symfs), "%s/symfs", folder);
-	options_init(&options);
-	options.file = capture;
-	options.sandbox = SANDBOX_ON;
-	options.no_host_files = true;
 	string_list_add(&options.symfs, symfs);
 	enter(&options);
 	try_everything();
@@ -118,11 +118,8 @@ static void with_symfs_alone(void)
 
 static void with_host_files(void)
 {
-	struct options options;
+	struct options options = { .file = capture, .sandbox = SANDBOX_ON };
 
-	options_init(&options);
-	options.file = capture;
-	options.sandbox = SANDBOX_ON;
 	enter(&options);
 	try_everything();
 	use_what_is_left();
@@ -147,10 +144,8 @@ TEST(host_files_are_read)
 
 TEST(standard_input_is_a_strangers)
 {
-	struct options options;
+	struct options options = { .file = "-" };
 
-	options_init(&options);
-	options.file = "-";
 	/* A command without such an option creates files. */
 	assert_false(sandbox_is_wanted(&options));
 	options.sandbox = SANDBOX_BY_INPUT;
