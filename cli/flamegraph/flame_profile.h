@@ -3,11 +3,45 @@
 #ifndef CLI_FLAMEGRAPH_FLAME_PROFILE_H
 #define CLI_FLAMEGRAPH_FLAME_PROFILE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "cli/flamegraph/flame_frames.h"
 #include "cli/flamegraph/flame_labels.h"
-#include "cli/flamegraph/flame_spans.h"
+#include "cli/profile/call_tree.h"
 #include "cli/profile/profile.h"
 #include "cli/session/session.h"
+
+/* The resolution of samples' times, in ns. */
+#define FLAME_STEP_FIRST UINT64_C(1000000)
+
+/*
+ * The stacks of threads over time: a span is a thread's stack in a step of time; the order within a
+ * step is dropped. Steps get wider when there are too many spans, so that memory is bounded.
+ */
+struct flame_span {
+	uint64_t bin; /* the step's number since the beginning */
+	uint32_t event, thread, node;
+	uint32_t labels; /* a set of flame_labels */
+	uint8_t state;	 /* enum reel_state */
+	struct amount amount;
+};
+
+struct flame_spans {
+	struct flame_span *items;
+	size_t n, capacity;
+	uint64_t step; /* ns */
+};
+
+void flame_spans_init(struct flame_spans *spans);
+void flame_spans_free(struct flame_spans *spans);
+/* Here `span.bin` is a time, in ns since the beginning. */
+void flame_spans_add(struct flame_spans *spans, struct flame_span span);
+/* Merges and sorts spans by step, event, thread, node, state and labels. */
+void flame_spans_merge(struct flame_spans *spans);
+/* Doubles the steps of merged spans; false if there is only one step. */
+bool flame_spans_widen(struct flame_spans *spans);
 
 /* The source of pictures. */
 struct flame_source {
@@ -78,5 +112,20 @@ bool flame_profile_add(void *context, const struct reel_trace *trace,
 void flame_profile_add_all(struct flame_profile *profile, const struct profiles *profiles);
 /* Sums up. */
 void flame_profile_finish(struct flame_profile *profile);
+
+struct flame_limits {
+	uint64_t step; /* steps of time are at least so wide */
+	size_t nodes;
+	/* The threads with the fewest samples become one for each process. */
+	size_t threads;
+	/* Of a label, the values with the fewest samples become one. */
+	size_t values;
+};
+
+/*
+ * Shrinks a finished profile.  The rarest calls become one per caller, "[rare calls, left out]", so
+ * that no other numbers change; steps of time get wider.
+ */
+void flame_profile_limit(struct flame_profile *profile, const struct flame_limits *limits);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "cli/flamegraph/flame_shrink.h"
+#include "cli/flamegraph/flame_profile.h"
 #include "cli/print/text.h"
 
 /* ---- rare calls ---------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/export/formats.h"
-#include "cli/flamegraph/flame_shrink.h"
+#include "cli/flamegraph/flame_profile.h"
 #include "cli/page/page_content.h"
 #include "cli/page/page_file.h"
 #include "cli/page/page_make.h"

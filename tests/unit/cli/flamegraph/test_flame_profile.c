@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reduced profiles: only the reported share is lost, and limits hold. */
-#include "cli/flamegraph/flame_shrink.h"
+#include "cli/flamegraph/flame_profile.h"
 #include "tests/support/test.h"
 
 #define FUNCTIONS 64
