@@ -149,9 +149,8 @@ static int print(const struct diff_options *options, const struct diff_result *r
 	struct output output;
 	int status = STATUS_OK;
 
-	if (!output_open(&output, options->common.output))
+	if (!options_open_output(&options->common, &output))
 		return STATUS_ERROR;
-	output.short_names = options->common.short_names;
 	switch (options->format) {
 	case FORMAT_TEXT:
 		diff_print_text(result, &output);

@@ -8,19 +8,19 @@
 #include "cli/browse/browse.h"
 #include "cli/commands.h"
 #include "cli/print/pager.h"
+#include "cli/print/text.h"
 #include "cli/profile/profile_view.h"
+#include "cli/report/frame_compare.h"
+#include "cli/report/locks.h"
 #include "cli/report/report_callers.h"
-#include "cli/report/report_compare.h"
-#include "cli/report/report_head.h"
 #include "cli/report/report_histogram.h"
-#include "cli/report/report_locks.h"
 #include "cli/report/report_programs.h"
-#include "cli/report/report_stack_bytes.h"
 #include "cli/report/report_table.h"
 #include "cli/report/report_tree.h"
+#include "cli/report/stack_bytes.h"
 #include "cli/session/sandbox.h"
-#include "cli/print/text.h"
 #include "cli/session/selection.h"
+#include "cli/session/summary.h"
 
 enum {
 	KEY_SORT = OPTION_KEY_OWN,
@@ -265,14 +265,6 @@ static const struct argp parser = {
 
 /* ---- printing ---------------------------------------------------------------------------- */
 
-static bool open_output(struct output *output, const struct report_options *options)
-{
-	if (!output_open(output, options->common.output))
-		return false;
-	output->short_names = options->common.short_names;
-	return true;
-}
-
 static void print_profile(const struct report_options *options, struct profiles *profiles,
 			  struct profile *profile, const struct programs *programs,
 			  const struct callees *callees, const struct output *output)
@@ -322,8 +314,8 @@ static int print_all(const struct report_options *options, struct session *sessi
 
 	if ((!options->callers || callees_find(profiles, options->callers, &callees)) &&
 	    (options->layout != LAYOUT_HISTOGRAM || report_histogram_is_possible(profiles)) &&
-	    open_output(&output, options)) {
-		report_head_print(session, output.file);
+	    options_open_output(&options->common, &output)) {
+		summary_print_head(session, output.file);
 		for (size_t i = 0; i < profiles->count; i++)
 			print_profile(options, profiles, &profiles->items[i], programs, &callees,
 				      &output);
@@ -411,7 +403,7 @@ static int report_profile(const struct report_options *options)
 	profiles_init(&profiles, &options->by, options->layout != LAYOUT_TABLE);
 	if (profile_view_open(&view, &options->common, &profiles) &&
 	    (!options->callers || callees_find(&profiles, options->callers, &callees)) &&
-	    open_output(&output, options)) {
+	    options_open_output(&options->common, &output)) {
 		profile_view_print(&view, &profiles, output.file);
 		for (size_t i = 0; i < profiles.count; i++)
 			print_profile(options, &profiles, &profiles.items[i], NULL, &callees,
@@ -449,49 +441,13 @@ static int report_comparison(const struct report_options *options, struct sessio
 
 	compare_report_init(&compared);
 	if (session_visit(session, compare_report_add, &compared) &&
-	    has_chains(session, &compared) && open_output(&output, options)) {
-		report_head_print(session, output.file);
+	    has_chains(session, &compared) && options_open_output(&options->common, &output)) {
+		summary_print_head(session, output.file);
 		compare_report_print_head(&compared, output.file);
 		compare_report_print(&compared, options->percent_limit, &output);
 		status = output_close(&output, session_status(session));
 	}
 	compare_report_free(&compared);
-	return status;
-}
-
-static int report_locks(const struct report_options *options, struct session *session)
-{
-	struct locks locks;
-	struct output output;
-	int status = STATUS_ERROR;
-
-	locks_init(&locks);
-	if (session_visit(session, locks_add, &locks) && report_locks_exist(&locks, session) &&
-	    locks_finish(&locks, session->capture) && open_output(&output, options)) {
-		report_head_print(session, output.file);
-		report_locks_print(&locks, options->percent_limit, &output);
-		status = output_close(&output, session_status(session));
-	}
-	locks_free(&locks);
-	return status;
-}
-
-static int report_stack_bytes(const struct report_options *options, struct session *session)
-{
-	struct stack_bytes stacks;
-	struct output output;
-	int status = STATUS_ERROR;
-
-	stack_bytes_init(&stacks);
-	if (session_visit(session, stack_bytes_add, &stacks) &&
-	    report_stack_bytes_exist(&stacks, session) && open_output(&output, options)) {
-		stack_bytes_finish(&stacks);
-		report_head_print(session, output.file);
-		report_stack_bytes_print(&stacks, options->stack_limit, options->percent_limit,
-					 &output);
-		status = output_close(&output, session_status(session));
-	}
-	stack_bytes_free(&stacks);
 	return status;
 }
 
@@ -504,9 +460,10 @@ static int report_capture(const struct report_options *options)
 		if (options->layout == LAYOUT_COMPARE_FP)
 			status = report_comparison(options, &session);
 		else if (options->layout == LAYOUT_LOCKS)
-			status = report_locks(options, &session);
+			status = report_locks(&session, options->percent_limit);
 		else if (options->layout == LAYOUT_STACK_BYTES)
-			status = report_stack_bytes(options, &session);
+			status = stack_bytes_report(&session, options->stack_limit,
+						    options->percent_limit);
 		else
 			status = report(options, &session);
 	}

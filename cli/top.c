@@ -325,9 +325,8 @@ static int print_reports(struct top *top)
 	bool ok = true;
 
 	top->size = UINT64_MAX;
-	if (!output_open(&output, options->common.output))
+	if (!options_open_output(&options->common, &output))
 		return STATUS_ERROR;
-	output.short_names = options->common.short_names;
 	for (uint64_t n = 0; ok && !output_is_broken(&output) && !top->ended &&
 			     (!options->count || n < options->count);
 	     n += top->came) {

@@ -8,7 +8,7 @@
 #include "cli/browse/browser.h"
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
-#include "cli/report/report_head.h"
+#include "cli/session/summary.h"
 #include "cli/report/report_histogram.h"
 #include "cli/session/selection.h"
 
@@ -59,7 +59,7 @@ void browser_show_head(struct browser *browser)
 	session.quality = parts_quality(&browser->parts);
 	session.missing = parts_missing(&browser->parts);
 	text_begin(&text, &browser->output);
-	report_head_print(&session, text.output.file);
+	summary_print_head(&session, text.output.file);
 	sample_counts_free(&session.missing);
 	browser_push(browser, text_page(memory_print("the capture"), text_end(&text)));
 }

@@ -55,4 +55,11 @@ bool locks_add(void *context, const struct reel_trace *trace, const struct reel_
  * reported. */
 bool locks_finish(struct locks *locks, struct reel_capture *capture);
 
+/*
+ * Prints a table of locks with the code that waits for them, and a tree with each lock's holders and
+ * their stacks meanwhile: `stackreel report --locks`. Lines below `limit` percent of all waits for locks
+ * are skipped. Returns the exit status.
+ */
+int report_locks(struct session *session, uint64_t limit);
+
 #endif

@@ -3,8 +3,10 @@
 
 #include "cli/print/text.h"
 #include "cli/report/name_column.h"
-#include "cli/report/report_locks.h"
+#include "cli/report/locks.h"
 #include "cli/report/report_tree.h"
+#include "cli/session/selection.h"
+#include "cli/session/summary.h"
 
 /* Columns before the name: share, time, samples, threads. */
 #define FIXED_WIDTH 40
@@ -15,7 +17,7 @@
 
 #define EVENT "off-cpu"
 
-bool report_locks_exist(const struct locks *locks, struct session *session)
+static bool have_waits(const struct locks *locks, struct session *session)
 {
 	if (locks->count)
 		return true;
@@ -112,7 +114,7 @@ static void print_table(const struct locks *locks, uint64_t all, uint64_t limit,
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
-void report_locks_print(const struct locks *locks, uint64_t limit, const struct output *output)
+static void print_report(const struct locks *locks, uint64_t limit, const struct output *output)
 {
 	struct amount all = locks->waiting.nodes[CALL_TREE_ROOT].total;
 	struct tree_shares shares = { .all = all.weight, .limit = limit, .limit_of = all.weight };
@@ -125,4 +127,22 @@ void report_locks_print(const struct locks *locks, uint64_t limit, const struct 
 	fputs("\n# below each lock who held it, and what these threads did while others waited\n",
 	      output->file);
 	tree_draw(&locks->held, &shares, NULL, "LOCK, HOLDER, ITS FUNCTIONS", output);
+}
+
+int report_locks(struct session *session, uint64_t limit)
+{
+	struct locks locks;
+	struct output output;
+	int status = STATUS_ERROR;
+
+	locks_init(&locks);
+	if (session_visit(session, locks_add, &locks) && have_waits(&locks, session) &&
+	    locks_finish(&locks, session->capture) &&
+	    options_open_output(session->options, &output)) {
+		summary_print_head(session, output.file);
+		print_report(&locks, limit, &output);
+		status = output_close(&output, session_status(session));
+	}
+	locks_free(&locks);
+	return status;
 }

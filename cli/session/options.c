@@ -10,7 +10,6 @@
 #include "base/quantity.h"
 #include "cli/session/debuginfod_cache.h"
 #include "cli/session/options.h"
-#include "cli/print/output.h"
 #include "cli/print/text.h"
 
 enum {
@@ -799,6 +798,14 @@ void options_free(struct options *options)
 		free(options->fields.items[i].complaint);
 	}
 	free(options->fields.items);
+}
+
+bool options_open_output(const struct options *options, struct output *ret)
+{
+	if (!output_open(ret, options->output))
+		return false;
+	ret->short_names = options->short_names;
+	return true;
 }
 
 struct reel_capture_options options_of_capture(const struct options *options)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/print/output.h"
 #include "cli/session/limits.h"
 #include "cli/session/values.h"
 #include "cli/session/where.h"
@@ -169,6 +170,9 @@ error_t options_store(int key, char *arg, struct argp_state *state);
 void options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags,
 		   void *options);
 void options_free(struct options *options);
+
+/* Opens -o, for names in the style of --names; false after an error, which was reported. */
+bool options_open_output(const struct options *options, struct output *ret);
 
 /* The library's part of the options; borrows from `options`. */
 struct reel_capture_options options_of_capture(const struct options *options);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/session/summary.h"
 #include "cli/print/text.h"
+#include "cli/session/summary.h"
 
 /* List at most this many files, and count the rest. */
 #define MISSING_MAX 5
@@ -115,11 +116,6 @@ void losses_print_all(const struct session *session, const struct quality *quali
 			format_nanoseconds(info->last_sample_time - info->first_sample_time).text);
 }
 
-void summary_print_losses(const struct session *session, FILE *file)
-{
-	losses_print_all(session, &session->quality, file);
-}
-
 void summary_print_runtimes(const struct quality *quality, FILE *file)
 {
 	static const char *const names[] = {
@@ -184,7 +180,7 @@ static bool has_jvm(const struct session *session)
 	return false;
 }
 
-void summary_print_nameless(const struct session *session, FILE *file)
+static void print_nameless(const struct session *session, FILE *file)
 {
 	const struct quality *quality = &session->quality;
 
@@ -195,7 +191,7 @@ void summary_print_nameless(const struct session *session, FILE *file)
 		has_jvm(session) ? "; for Java's, record with --java-perfmap" : "");
 }
 
-void summary_print_unchecked(const struct session *session, FILE *file)
+static void print_unchecked(const struct session *session, FILE *file)
 {
 	_cleanup_free_ struct reel_module_info *modules = NULL;
 	size_t n, n_unchecked = 0;
@@ -211,7 +207,7 @@ void summary_print_unchecked(const struct session *session, FILE *file)
 			format_plural(n_unchecked, "module").text);
 }
 
-void summary_print_unread(const struct session *session, FILE *file)
+static void print_unread(const struct session *session, FILE *file)
 {
 	_cleanup_free_ struct reel_module_info *modules = NULL;
 	size_t n, n_unread = 0;
@@ -272,7 +268,7 @@ static void print_one(const struct session *session, const struct missing *missi
 		fputs(" (no names)", file);
 }
 
-void summary_print_missing(const struct session *session, const char *start, FILE *file)
+static void print_missing(const struct session *session, FILE *file)
 {
 	_cleanup_free_ struct reel_module_info *modules = NULL;
 	struct missing *all;
@@ -292,16 +288,73 @@ void summary_print_missing(const struct session *session, const char *start, FIL
 	if (n)
 		qsort(all, n, sizeof(*all), compare_missing);
 	for (size_t i = 0; i < n && i < MISSING_MAX; i++) {
-		fprintf(file, "%sno file: ", start);
+		fputs("# no file: ", file);
 		print_one(session, &all[i], file);
 		fputc('\n', file);
 	}
 	if (n > MISSING_MAX)
-		fprintf(file, "%sno file: %s more\n", start, format_count(n - MISSING_MAX).text);
+		fprintf(file, "# no file: %s more\n", format_count(n - MISSING_MAX).text);
 	if (n)
-		fprintf(file,
-			"%ssee 'stackreel info' for the reason; use --symfs DIR or --module FILE "
-			"to add files (for a running container, --symfs /proc/PID/root)\n",
-			start);
+		fputs("# see 'stackreel info' for the reason; use --symfs DIR or --module FILE to "
+		      "add files (for a running container, --symfs /proc/PID/root)\n",
+		      file);
 	free(all);
+}
+
+/* ---- heads ----------------------------------------------------------------------------------- */
+
+/* Of all parts of a rotated recording, each with the same. */
+static void print_notes(const struct session *session, FILE *file)
+{
+	size_t n;
+	const struct reel_mark_info *marks = reel_capture_marks(session->capture, &n);
+	const char *last = "";
+
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *text = NULL;
+
+		if (marks[i].kind != REEL_MARK_NOTE || !strcmp(marks[i].text, last))
+			continue;
+		last = marks[i].text;
+		text = text_escape(last, "");
+		fprintf(file, "# note: %s\n", text);
+	}
+}
+
+void summary_print_head(const struct session *session, FILE *file)
+{
+	size_t n;
+	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
+	uint64_t duration = session->quality.last_time - session->quality.first_time;
+
+	fputs("# ", file);
+	summary_print_origin(session, file);
+	fprintf(file, "\n# %s of ", format_plural(session->quality.traces, "sample").text);
+	summary_print_events(session, file);
+	fprintf(file, " in %s\n", format_nanoseconds(duration).text);
+	if (session->options->shard.count > 1)
+		fprintf(file, "# only part %" PRIu32 " of %" PRIu32 " of the capture (--shard)\n",
+			session->options->shard.number + 1, session->options->shard.count);
+	summary_print_quality(&session->quality, file);
+	print_missing(session, file);
+	print_nameless(session, file);
+	fputs("# lost: ", file);
+	losses_print_all(session, &session->quality, file);
+	fputc('\n', file);
+	print_notes(session, file);
+	print_unchecked(session, file);
+	print_unread(session, file);
+	for (size_t i = 0; i < session->options->wheres.count; i++) {
+		_cleanup_free_ char *note =
+			where_note(&session->options->wheres.items[i], &session->where_counts[i]);
+		_cleanup_free_ char *escaped = note ? text_escape(note, "") : NULL;
+
+		if (note)
+			fprintf(file, "# %s\n", escaped);
+	}
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *escaped = text_escape(problems[i].message, "");
+
+		fprintf(file, "# problem: %s\n", escaped);
+	}
 }

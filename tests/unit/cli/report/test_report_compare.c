@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `stackreel report --compare-fp` of hand-made traces. */
 #include "cli/print/text.h"
-#include "cli/report/report_compare.h"
+#include "cli/report/frame_compare.h"
 #include "tests/support/test.h"
 
 #define FRAME(id, name, path)                                                                      \
