@@ -5,7 +5,7 @@
 
 #include "cli/annotate/annotation.h"
 #include "cli/commands.h"
-#include "cli/print/pager.h"
+#include "cli/print/output.h"
 #include "cli/profile/profile.h"
 #include "cli/session/selection.h"
 

@@ -7,7 +7,7 @@
 #include "base/quantity.h"
 #include "cli/browse/browse.h"
 #include "cli/commands.h"
-#include "cli/print/pager.h"
+#include "cli/print/output.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile_view.h"
 #include "cli/report/frame_compare.h"

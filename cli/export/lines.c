@@ -9,7 +9,6 @@
 
 #include "cli/export/formats.h"
 #include "cli/export/trace_facts.h"
-#include "cli/print/csv.h"
 #include "cli/print/json.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"

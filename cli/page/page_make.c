@@ -6,6 +6,7 @@
 #include "cli/page/page_content.h"
 #include "cli/page/page_file.h"
 #include "cli/page/page_make.h"
+#include "cli/print/output.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile_view.h"
 #include "cli/session/selection.h"

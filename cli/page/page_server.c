@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 #include "cli/page/page_server.h"
-#include "cli/print/complain.h"
-#include "cli/print/memory.h"
 #include "cli/print/output.h"
+#include "cli/print/memory.h"
 
 #define TOKEN_BYTES    16
 #define REQUEST_MAX    8192

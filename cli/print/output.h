@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command's output file and its look. */
+/* A command's output file and its look, and messages on stderr. */
 #ifndef CLI_PRINT_OUTPUT_H
 #define CLI_PRINT_OUTPUT_H
 
@@ -7,7 +7,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/print/complain.h"
+#include "include/stackreel.h"
+
+/* Prints "stackreel: …" and a newline, escaped, since the text may come from files. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Reports and destroys the error; true if there was none. */
+bool no_error(struct reel_error *error);
 
 enum status {
 	STATUS_OK = 0,
@@ -71,5 +76,16 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t total, uin
 /* For other work: shows `text` as the progress line. */
 void progress_say(struct progress *progress, const char *text);
 void progress_end(struct progress *progress);
+
+/*
+ * Output to a terminal goes through a pager, as in git: $STACKREEL_PAGER, else $PAGER, else less,
+ * which exits if all fits on the screen. No pager is used if the variable is "cat" or empty, or on
+ * a dumb terminal.
+ *
+ * Call this before the first output and before the sandbox, which allows no programs. Starts the
+ * process that becomes the pager once there is something to show. Does nothing if standard output
+ * is not a terminal.
+ */
+void pager_prepare(void);
 
 #endif

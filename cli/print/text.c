@@ -358,3 +358,23 @@ size_t text_distance(const char *a, const char *b)
 	}
 	return rows[n][m];
 }
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+void csv_print_quoted(const char *text, FILE *file)
+{
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', file);
+		fputc(*text, file);
+	}
+}
+
+void csv_print(const char *text, FILE *file)
+{
+	const char *quote = text[strcspn(text, "\",")] ? "\"" : "";
+
+	fputs(quote, file);
+	csv_print_quoted(text, file);
+	fputs(quote, file);
+}

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cli/print/memory.h"
 
@@ -78,5 +79,10 @@ struct short_text format_wall_time(uint64_t nanoseconds);
  * In PERCENT, rounded down, so that it is below a limit if the exact share is. 0 if `whole` is 0.
  */
 uint64_t percent_of(uint64_t part, uint64_t whole);
+
+/* A field of CSV (RFC 4180), of a text that is safe to print: quoted if necessary. */
+void csv_print(const char *text, FILE *file);
+/* Prints the text between the quotes. */
+void csv_print_quoted(const char *text, FILE *file);
 
 #endif

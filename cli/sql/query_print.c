@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "cli/sql/query.h"
-#include "cli/print/csv.h"
-#include "cli/print/json.h"
 #include "cli/print/text.h"
+#include "cli/print/json.h"
 
 struct printer {
 	const struct query_result *result;
