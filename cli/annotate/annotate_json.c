@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/annotate/views.h"
+#include "cli/annotate/annotation.h"
 #include "cli/print/json.h"
 #include "cli/profile/profile.h"
 

@@ -204,8 +204,7 @@ static void print_code(const struct listing *listing, FILE *file)
 			format_count(listing->unknown).text, info->disassembler);
 }
 
-static bool print_header(const struct view *view, const struct session *session,
-			 const struct jumps *jumps, FILE *file)
+static bool print_header(const struct view *view, const struct session *session, FILE *file)
 {
 	const struct listing *listing = view->listing;
 	_cleanup_free_ char *name = text_escape(view->name, "");
@@ -232,13 +231,7 @@ static bool print_header(const struct view *view, const struct session *session,
 	fprintf(file, "\n# skid: %s\n", view->skid);
 	if (!listing->is_source)
 		print_code(listing, file);
-	if (listing->bytes_missing && !print_missing_code(listing, session, file))
-		return false;
-	if (jumps && jumps->left_out)
-		fprintf(file, "# %s of %s jumps are hidden: more than %d in parallel\n",
-			format_count(jumps->left_out).text, format_count(jumps->n).text,
-			JUMP_LANES_MAX);
-	return true;
+	return !listing->bytes_missing || print_missing_code(listing, session, file);
 }
 
 /* Printed last, when all wanted files are known. */
@@ -259,28 +252,6 @@ static void print_sources(const struct source_files *sources, FILE *file)
 
 /* ---- all of it -------------------------------------------------------------------------- */
 
-static bool print_source(const struct annotation *annotation, const struct output *output)
-{
-	bool ok = print_header(&annotation->view, annotation->session, NULL, output->file);
-
-	fputc('\n', output->file);
-	source_print(&annotation->view, output);
-	return ok;
-}
-
-static bool print_assembly(const struct annotation *annotation, const struct output *output)
-{
-	struct jumps jumps;
-	bool ok;
-
-	jumps_make(&jumps, &annotation->listing);
-	ok = print_header(&annotation->view, annotation->session, &jumps, output->file);
-	fputc('\n', output->file);
-	assembly_print(&annotation->view, &jumps, output);
-	jumps_free(&jumps);
-	return ok;
-}
-
 bool annotation_print(const struct annotation *annotation, const struct output *output)
 {
 	bool ok;
@@ -289,11 +260,14 @@ bool annotation_print(const struct annotation *annotation, const struct output *
 		annotate_print_json(&annotation->view, output);
 		return true;
 	}
-	ok = annotation->look->by_source || annotation->listing.is_source
-		     ? print_source(annotation, output)
-		     : print_assembly(annotation, output);
+	ok = print_header(&annotation->view, annotation->session, output->file);
+	if (annotation->look->by_source || annotation->listing.is_source)
+		source_print(&annotation->view, output);
+	else
+		assembly_print(&annotation->view, output);
 	if (annotation->view.values)
-		line_values_print(&annotation->view, output);
+		line_values_print(annotation->view.values, &annotation->listing,
+				  annotation->view.sources, output);
 	if (annotation->view.sources)
 		print_sources(annotation->view.sources, output->file);
 	return ok;

@@ -3,7 +3,26 @@
 #ifndef CLI_ANNOTATE_ANNOTATION_H
 #define CLI_ANNOTATE_ANNOTATION_H
 
-#include "cli/annotate/views.h"
+#include "cli/annotate/line_values.h"
+
+/* A listing as it is printed. */
+struct view {
+	const struct listing *listing;
+	const char *name;	      /* of the function, as report shows it, not escaped */
+	struct source_files *sources; /* NULL: without lines of source */
+	bool shows_bytes;
+	bool shows_all; /* else long runs of instructions without samples are folded */
+	const struct reel_event_info *event;
+	const char *skid;
+	const struct line_values *values; /* NULL: not wanted */
+};
+
+/* Instructions, with their jumps and the lines and inlined functions that they are of; after the last
+ * line of the head. */
+void assembly_print(const struct view *view, const struct output *output);
+/* Lines of source, with all samples of their instructions. */
+void source_print(const struct view *view, const struct output *output);
+void annotate_print_json(const struct view *view, const struct output *output);
 
 /* The parts to show; the caller keeps the strings. */
 struct annotation_look {

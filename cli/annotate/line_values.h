@@ -3,7 +3,8 @@
 #ifndef CLI_ANNOTATE_LINE_VALUES_H
 #define CLI_ANNOTATE_LINE_VALUES_H
 
-#include "cli/annotate/functions.h"
+#include "cli/annotate/listing.h"
+#include "cli/annotate/source_files.h"
 #include "cli/profile/value_counts.h"
 
 struct value_line {
@@ -34,5 +35,10 @@ bool line_values_add(void *context, const struct reel_trace *trace,
 void line_values_finish(struct line_values *values);
 /* Otherwise reports the variable that no sample has. */
 bool line_values_have_names(const struct line_values *values);
+
+/* Values at the hottest lines, as text and as a member of an object. `sources`: NULL without code. */
+void line_values_print(const struct line_values *values, const struct listing *listing,
+		       struct source_files *sources, const struct output *output);
+void line_values_print_json(const struct line_values *values, const struct output *output);
 
 #endif

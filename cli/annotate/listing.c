@@ -208,3 +208,14 @@ void listing_free(struct listing *listing)
 	free(listing->rows);
 	reel_function_close(listing->function);
 }
+
+void share_print(const struct listing *listing, struct amount self, const struct output *output)
+{
+	if (!self.samples) {
+		fprintf(output->file, "%*s", SHARE_WIDTH, "");
+		return;
+	}
+	fprintf(output->file, "%s%7s%s ",
+		color_of_share(output, percent_of(self.weight, listing->self.weight)),
+		format_percent(self.weight, listing->self.weight).text, color_end(output));
+}

@@ -40,4 +40,9 @@ void listing_free(struct listing *listing);
 /* The row with an address, or NULL. */
 struct row *listing_find(const struct listing *listing, uint64_t address);
 
+/* The columns of share_print. */
+#define SHARE_WIDTH 8
+/* "  12.34 ", or blanks without samples: the share of what the function has itself. */
+void share_print(const struct listing *listing, struct amount self, const struct output *output);
+
 #endif

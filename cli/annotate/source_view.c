@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/annotate/views.h"
+#include "cli/annotate/annotation.h"
 #include "cli/print/text.h"
 #include "cli/report/name_column.h"
 
@@ -91,9 +91,8 @@ void source_print(const struct view *view, const struct output *output)
 	_cleanup_free_ struct line *lines = memory_resize(NULL, listing->n + 1, sizeof(*lines));
 	size_t n = collect_lines(listing, lines), end;
 
-	fprintf(output->file, "%s%7s %*s  %s%s", color_bold(output), "SELF %", NUMBER_WIDTH, "LINE",
-		"SOURCE", color_end(output));
-	fputc('\n', output->file);
+	fprintf(output->file, "\n%s%7s %*s  %s%s\n", color_bold(output), "SELF %", NUMBER_WIDTH,
+		"LINE", "SOURCE", color_end(output));
 	for (size_t i = 0; i < n; i = end) {
 		for (end = i + 1; end < n && !strcmp(lines[end].file, lines[i].file);)
 			end++;
