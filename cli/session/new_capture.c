@@ -127,21 +127,6 @@ void new_capture_print(const struct options *options, const char *output,
 	fputs(")\n", stderr);
 }
 
-char *new_capture_images(const struct reel_rewrite_counts *counts)
-{
-	_cleanup_free_ char *without = NULL, *too_large = NULL;
-
-	if (counts->images_missing)
-		without = memory_print(", %s missing here",
-				       format_count(counts->images_missing).text);
-	if (counts->images_too_large)
-		too_large =
-			memory_print(", %s too large", format_count(counts->images_too_large).text);
-	return memory_print("%s modules embedded, %s%s%s", format_count(counts->images).text,
-			    format_bytes(counts->image_bytes).text, without ? without : "",
-			    too_large ? too_large : "");
-}
-
 int new_capture_failed(struct reel_error *error)
 {
 	int status = reel_error_code(error) == REEL_ERROR_INVALID ? STATUS_USAGE : STATUS_ERROR;

@@ -52,9 +52,6 @@ void new_capture_print(const struct options *options, const char *output,
 		       const struct reel_rewrite_counts *counts, const char *samples_are,
 		       const char *remark);
 
-/* "2 modules embedded, 1.2 MB, 1 missing here"; the caller frees it. */
-char *new_capture_images(const struct reel_rewrite_counts *counts);
-
 /* Reports the error. STATUS_USAGE if the options ask for the impossible, else STATUS_ERROR. */
 int new_capture_failed(struct reel_error *error);
 
