@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile_file.h"
-#include "cli/session/inputs.h"
+#include "cli/session/options.h"
 #include "cli/session/selection.h"
 #include "cli/session/summary.h"
 

@@ -15,7 +15,7 @@
 #include "base/quantity.h"
 #include "cli/commands.h"
 #include "cli/export/formats.h"
-#include "cli/session/inputs.h"
+#include "cli/session/options.h"
 #include "cli/print/text.h"
 #include "cli/push/push.h"
 #include "cli/session/sandbox.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/session/inputs.h"
+#include "cli/session/options.h"
 #include "cli/print/json.h"
 #include "cli/session/selection.h"
 #include "cli/session/session.h"

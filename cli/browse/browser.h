@@ -3,7 +3,6 @@
 #ifndef CLI_BROWSE_BROWSER_H
 #define CLI_BROWSE_BROWSER_H
 
-#include "cli/browse/feed.h"
 #include "cli/browse/page.h"
 #include "cli/browse/parts.h"
 

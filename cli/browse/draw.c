@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "cli/browse/browse.h"
 #include "cli/browse/browser.h"
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/browse/samples.h"
+#include "cli/browse/parts.h"
 #include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/quantity.h"
 #include "cli/core/core_command.h"
-#include "cli/core/scripts.h"
 #include "cli/print/text.h"
 
 /* ---- options -------------------------------------------------------------------------------- */

@@ -24,10 +24,33 @@ void core_command_free(struct core_command *command);
  */
 bool core_command_open(const struct core_command *command, struct session *session,
 		       struct reel_core **ret);
-/* Writes the core file and, beside it, debuggers' scripts (scripts.h), replacing existing files, and
+/* Writes the core file and, beside it, debuggers' scripts, replacing existing files, and
  * in PATH.images the capture's images if any are needed; false after an error, which was
  * reported. */
 bool core_command_write(const struct core_command *command, struct session *session,
 			const struct reel_core *core, const char *path);
+
+/* What scripts need that have debuggers read a core file with the files that were mapped. */
+struct core_script {
+	const struct options *options;
+	struct reel_capture *capture;
+	uint64_t sample;
+	const struct reel_core *core;
+	const char *core_path;
+	const char *images; /* a folder with images by reel_capture_unpack */
+};
+
+/* A debugger's script is the core file's name with a suffix. */
+struct core_debugger {
+	const char *suffix;
+	/* False after an error, which was reported. */
+	bool (*print)(const struct core_script *script, FILE *file);
+};
+
+extern const struct core_debugger core_debuggers[];
+#define CORE_DEBUGGERS 3
+
+/* Whether scripts can have gdb open this core file; otherwise reports why not. */
+bool core_script_can_name(const char *core_path);
 
 #endif

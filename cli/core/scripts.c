@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/core/scripts.h"
+#include "cli/core/core_command.h"
 #include "cli/print/text.h"
 
 #define DEBUG_DIR "/usr/lib/debug"

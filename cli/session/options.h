@@ -206,6 +206,15 @@ void options_add_values(struct argp_state *state, const char *arg, struct option
 			0                                                                          \
 	}
 
+/*
+ * For commands that read several captures in sequence, at the parser's end: if `files` is empty, adds the
+ * one from -i or the default.  Standard input must be the last, since reading it may enter the
+ * sandbox, which blocks other files (options_sandbox). With --shard fewer may remain, or none.
+ */
+void inputs_check(struct string_list *files, struct options *options, struct argp_state *state);
+/* Of several captures, keeps this shard's and clears --shard; a single capture is divided by its blocks. */
+void inputs_take_shard(struct string_list *files, struct options *options);
+
 /* Parsers, also for the tests. */
 
 /* "A..B", "A..", "..B"; an open end is 0. */

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/export/formats.h"
-#include "cli/session/inputs.h"
+#include "cli/session/options.h"
 #include "cli/print/text.h"
 #include "cli/session/sandbox.h"
 #include "cli/sql/query.h"
