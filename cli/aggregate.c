@@ -42,7 +42,7 @@ static char *read_all(FILE *file)
 }
 
 /* One path per line. */
-static void take_list(struct aggregate *aggregate)
+static void read_list(struct aggregate *aggregate)
 {
 	bool is_input = !strcmp(aggregate->list, "-");
 	FILE *file = is_input ? stdin : fopen(aggregate->list, "re");
@@ -67,7 +67,7 @@ static void check(struct aggregate *aggregate, struct argp_state *state)
 	struct options *common = &aggregate->common;
 
 	if (aggregate->list)
-		take_list(aggregate);
+		read_list(aggregate);
 	if (common->file != common->default_file)
 		string_list_add(&aggregate->files, common->file);
 	/* An empty list gives an empty profile. */
@@ -309,7 +309,7 @@ static int run(struct aggregate *aggregate)
 
 	if (!are_distinct(&aggregate->files))
 		return STATUS_ERROR;
-	inputs_take_shard(&aggregate->files, common);
+	inputs_select_shard(&aggregate->files, common);
 	/* Treat a whole capture as part 1 of 1, to skip checks that parts cannot satisfy. The
 	 * number of recorded samples in the profile shows whether all samples are present. */
 	if (!common->shard.count)

@@ -37,8 +37,8 @@ static void check_options(const struct annotate_options *options, struct argp_st
 		argp_error(state, "--json includes source lines; remove --source");
 }
 
-static void take_expression(struct annotate_options *options, const char *arg,
-			    struct argp_state *state)
+static void add_expression(struct annotate_options *options, const char *arg,
+			   struct argp_state *state)
 {
 	if (!*arg || strchr(".-[", *arg) ||
 	    (*arg == '+' && strcmp(arg, "+args") != 0 && strcmp(arg, "+locals") != 0))
@@ -60,7 +60,7 @@ static error_t parse_annotate_option(int key, char *arg, struct argp_state *stat
 		options->function = arg;
 		return 0;
 	case KEY_VALUES:
-		take_expression(options, arg, state);
+		add_expression(options, arg, state);
 		return 0;
 	case ARGP_KEY_END:
 		check_options(options, state);

@@ -129,7 +129,7 @@ static const struct argp parser = {
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 
-static void tell_gates(const struct diff_result *result)
+static void report_gates(const struct diff_result *result)
 {
 	for (size_t i = 0; i < result->n_gates; i++) {
 		size_t n = 0;
@@ -172,7 +172,7 @@ static int print(const struct diff_options *options, const struct diff_result *r
 		status = STATUS_INCOMPLETE;
 	status = output_close(&output, status);
 	if (!options->common.quiet)
-		tell_gates(result);
+		report_gates(result);
 	return status;
 }
 

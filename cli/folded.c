@@ -215,7 +215,7 @@ static void print_line(const struct folder *folder, size_t size, struct amount a
 }
 
 /* Appends the name at `at`, with a `;' if more follows. */
-static size_t put_name(struct folder *folder, size_t at, const char *name, bool goes_on)
+static size_t append_name(struct folder *folder, size_t at, const char *name, bool goes_on)
 {
 	size_t size = strlen(name);
 
@@ -232,7 +232,7 @@ static void print_tail(struct folder *folder, const struct call_tree_tail *tail,
 	const void *const *keys = folder->tree->tail_keys + tail->first;
 
 	for (size_t i = 0; i < tail->n; i++)
-		at = put_name(folder, at, name_of(keys[i]), i + 1 < tail->n);
+		at = append_name(folder, at, name_of(keys[i]), i + 1 < tail->n);
 	print_line(folder, at, tail->self);
 }
 
@@ -240,7 +240,7 @@ static void print_item(struct folder *folder, const struct item *item, size_t at
 {
 	const struct call_tree_node *node = &folder->tree->nodes[item->node];
 
-	at = put_name(folder, at, item->name, item->goes_on);
+	at = append_name(folder, at, item->name, item->goes_on);
 	if (!item->goes_on)
 		print_line(folder, at, node->self);
 	else if (node->tail)

@@ -67,7 +67,7 @@ static bool is_of_host(const char *arch)
 
 static volatile sig_atomic_t ended_by;
 
-static void note_end(int signal)
+static void record_end(int signal)
 {
 	ended_by = signal;
 }
@@ -75,7 +75,7 @@ static void note_end(int signal)
 /* As a shell's: the terminal's signals are for gdb, which handles them. */
 static int wait_for(pid_t process)
 {
-	const struct sigaction end = { .sa_handler = note_end };
+	const struct sigaction end = { .sa_handler = record_end };
 	int status;
 
 	signal(SIGINT, SIG_IGN);

@@ -19,7 +19,7 @@ static const struct new_capture_verb verb = {
 	.children = new_capture_children,
 };
 
-static void tell_finding(void *context, const struct reel_finding *finding)
+static void report_finding(void *context, const struct reel_finding *finding)
 {
 	const struct new_capture *command = context;
 
@@ -28,7 +28,7 @@ static void tell_finding(void *context, const struct reel_finding *finding)
 	complain("%s%s%s", finding->message, *finding->lost ? "; lost: " : "", finding->lost);
 }
 
-static void tell_repaired(const struct options *options, const struct reel_rewrite_counts *counts)
+static void report_repaired(const struct options *options, const struct reel_rewrite_counts *counts)
 {
 	_cleanup_free_ char *name = text_escape(options->output, "");
 
@@ -54,13 +54,13 @@ static int repair(struct session *session, struct new_capture *command)
 	REEL_SIZED(reel_rewrite_counts, counts);
 	struct reel_error *error;
 
-	command->rewrite.found = tell_finding;
+	command->rewrite.found = report_finding;
 	error = reel_capture_repair(session->capture, command->common.output, &command->rewrite,
 				    &counts);
 	progress_end(&session->progress);
 	if (error)
 		return new_capture_failed(error);
-	tell_repaired(&command->common, &counts);
+	report_repaired(&command->common, &counts);
 	return STATUS_OK;
 }
 

@@ -146,8 +146,8 @@ static void set_layout(struct report_options *options, enum layout layout, struc
 	options->layout = layout;
 }
 
-static void take_stack_bytes(struct report_options *options, const char *arg,
-			     struct argp_state *state)
+static void parse_stack_bytes(struct report_options *options, const char *arg,
+			      struct argp_state *state)
 {
 	struct reel_error *error = arg ? reel_quantity_size(arg, &options->stack_limit) : NULL;
 
@@ -181,7 +181,7 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 		set_layout(options, (enum layout)(key - KEY_LAYOUT), state);
 		return 0;
 	case KEY_STACK_BYTES:
-		take_stack_bytes(options, arg, state);
+		parse_stack_bytes(options, arg, state);
 		return 0;
 	case KEY_CALLERS:
 		set_layout(options, LAYOUT_CALLERS, state);

@@ -213,7 +213,7 @@ static bool read_within(struct top *top, uint64_t ms)
 }
 
 /* Endless data must not keep the user waiting. */
-static bool take(void *context)
+static bool read_available(void *context)
 {
 	struct top *top = context;
 	uint64_t end = reel_now() + TAKE_MAX;
@@ -356,7 +356,7 @@ static int show(struct top *top)
 		.name = "top",
 		.delay = top->options->delay,
 		.window = top->options->window,
-		.take = take,
+		.take = read_available,
 		.next_block = next_block,
 		.prepare = prepare_newest,
 		.open = open_newest,

@@ -36,7 +36,7 @@ struct values {
 /* ---- options ---------------------------------------------------------------------------- */
 
 /* "FUNC", "FUNC:EXPR". */
-static void take_function(struct values_options *options, char *arg)
+static void parse_function(struct values_options *options, char *arg)
 {
 	options->function = arg;
 	options->expression = value_expression(arg);
@@ -63,7 +63,7 @@ static error_t parse_values_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (options->function)
 			return ARGP_ERR_UNKNOWN;
-		take_function(options, arg);
+		parse_function(options, arg);
 		return 0;
 	case KEY_LIMIT:
 		options->limit = strtoull(arg, &end, 10);

@@ -33,7 +33,7 @@ static bool is_number(const struct reel_field *field, const char *name)
 	return field->kind == REEL_FIELD_UNSIGNED && !strcmp(field->name, name);
 }
 
-static bool note_type(void *context, const struct reel_record_view *record)
+static bool record_type(void *context, const struct reel_record_view *record)
 {
 	struct search *search = context;
 	uint64_t id = 0, type = 0;
@@ -105,7 +105,7 @@ static bool skid_describe(const struct session *session, const struct reel_event
 	if (!event)
 		return true;
 	search.id = event->id;
-	if (!no_error(reel_capture_visit_side_records(session->capture, note_type, &search)))
+	if (!no_error(reel_capture_visit_side_records(session->capture, record_type, &search)))
 		return false;
 	if (search.found)
 		*ret = describe(search.type, event->name, session->info->arch);

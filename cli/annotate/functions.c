@@ -18,7 +18,7 @@ static struct function none;
 /* ---- the wanted function ------------------------------------------------------------------ */
 
 /* MODULE+0xADDRESS, as report --by address prints it; false if not of this form. */
-static bool take_address(struct functions *functions, const char *wanted)
+static bool parse_address(struct functions *functions, const char *wanted)
 {
 	const char *plus = strrchr(wanted, '+');
 	char *end;
@@ -39,7 +39,7 @@ void functions_init(struct functions *functions, const char *wanted)
 	const char *colon = strchr(wanted, ':');
 
 	*functions = (struct functions){ .wanted = wanted };
-	if (take_address(functions, wanted) || !colon || colon == wanted || colon[1] == ':')
+	if (parse_address(functions, wanted) || !colon || colon == wanted || colon[1] == ':')
 		return;
 	functions->module = memory_print("%.*s", (int)(colon - wanted), wanted);
 	functions->in_module = colon + 1;
@@ -179,8 +179,8 @@ static struct function *function_of(struct functions *functions, const struct re
 }
 
 /* An inlined function is part of another function's code; the user must ask for that one. */
-static void note_host(struct functions *functions, const struct reel_frame *inlined,
-		      const struct reel_frame *host)
+static void record_host(struct functions *functions, const struct reel_frame *inlined,
+			const struct reel_frame *host)
 {
 	_cleanup_free_ char *before = NULL, *name = NULL, *escaped = NULL, *quoted = NULL;
 
@@ -247,7 +247,7 @@ bool functions_add(void *context, const struct reel_trace *trace,
 		const struct reel_frame *frame = trace->frames[i];
 
 		if (frame->inlined && host < trace->n_frames) {
-			note_host(functions, frame, trace->frames[host]);
+			record_host(functions, frame, trace->frames[host]);
 		} else if (!frame->inlined) {
 			host = first = i;
 			function_of(functions, frame, trace);

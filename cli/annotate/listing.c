@@ -33,7 +33,8 @@ static char *make_target_name(const struct listing *listing,
 	return memory_print("%s+0x%" PRIx64, name, from->target_offset);
 }
 
-static void take_instruction(struct listing *listing, const struct reel_function_instruction *from)
+static void append_instruction(struct listing *listing,
+			       const struct reel_function_instruction *from)
 {
 	struct row *row = row_add(listing);
 
@@ -63,7 +64,7 @@ static bool read_instructions(struct listing *listing)
 	struct reel_error *error;
 
 	while (!(error = reel_function_next(listing->function, &instruction)) && instruction)
-		take_instruction(listing, instruction);
+		append_instruction(listing, instruction);
 	return no_error(error);
 }
 
@@ -141,7 +142,7 @@ static uint64_t *starts_of(const struct function *function, size_t *n_ret)
 }
 
 /* The lines of an interpreter's function that have samples, and its definition's. */
-static void take_lines(struct listing *listing, const struct function *function)
+static void append_lines(struct listing *listing, const struct function *function)
 {
 	const struct reel_frame *frame = function->frame;
 	struct reel_function_place place = {
@@ -182,7 +183,7 @@ bool listing_make(struct listing *listing, const struct session *session,
 		.is_time = functions->has_weights && event && !strcmp(event->weight_unit, "ns"),
 	};
 	if (function->frame->runtime) {
-		take_lines(listing, function);
+		append_lines(listing, function);
 		return true;
 	}
 	options.starts = starts;

@@ -58,7 +58,7 @@ static void adopt(struct browser *browser)
 	size_t row = browser->page ? browser->page->row : 0;
 
 	browser_close(browser);
-	parts_take(&browser->parts, &browser->waiting);
+	parts_append(&browser->parts, &browser->waiting);
 	parts_drop_older(&browser->parts, now > window ? now - window : 0);
 	browser->session = browser->parts.items[browser->parts.n - 1].session;
 	browser_sum(browser);

@@ -54,7 +54,7 @@ void parts_add(struct parts *parts, const struct part *part)
 	parts->items[parts->n++] = *part;
 }
 
-void parts_take(struct parts *parts, struct parts *from)
+void parts_append(struct parts *parts, struct parts *from)
 {
 	for (size_t i = 0; i < from->n; i++)
 		parts_add(parts, &from->items[i]);

@@ -87,7 +87,7 @@ struct parts {
 /* Takes ownership of the part's members; replaces a last part that begins with the same block. */
 void parts_add(struct parts *parts, const struct part *part);
 /* Moves all parts of `from` to the end of `parts`. */
-void parts_take(struct parts *parts, struct parts *from);
+void parts_append(struct parts *parts, struct parts *from);
 /* Drops parts that ended before this time, but never the newest; true if one was dropped. */
 bool parts_drop_older(struct parts *parts, uint64_t time);
 void parts_free(struct parts *parts);

@@ -199,7 +199,7 @@ struct request {
 	size_t answer_size;
 };
 
-static size_t take_answer(char *bytes, size_t one, size_t n, void *context)
+static size_t append_answer(char *bytes, size_t one, size_t n, void *context)
 {
 	struct request *request = context;
 	size_t room = ANSWER_MAX - request->answer_size;
@@ -230,7 +230,7 @@ static void attempt(struct request *request)
 	library->setopt(curl, CURLOPT_READDATA, request->body);
 	library->setopt(curl, CURLOPT_READFUNCTION, fread);
 	library->setopt(curl, CURLOPT_HTTPHEADER, request->headers);
-	library->setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+	library->setopt(curl, CURLOPT_WRITEFUNCTION, append_answer);
 	library->setopt(curl, CURLOPT_WRITEDATA, request);
 	request->result = library->perform(curl);
 	library->getinfo(curl, CURLINFO_RESPONSE_CODE, &request->status);

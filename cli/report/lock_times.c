@@ -36,8 +36,8 @@ struct attribution {
 	void *context;
 };
 
-static void add(const struct attribution *to, const struct lock_sample *sample, uint64_t begin,
-		uint64_t end)
+static void add_overlap(const struct attribution *to, const struct lock_sample *sample,
+			uint64_t begin, uint64_t end)
 {
 	if (begin < end)
 		to->add(to->context, sample, end - begin);
@@ -67,9 +67,9 @@ static void add_gap(const struct attribution *to, const struct lock_sample *befo
 		last = min(end, max(begin, after_begin > NEAR ? after_begin - NEAR : 0));
 	if (first > last) /* both are near */
 		first = last = max(begin, min(end, before->end + (after_begin - before->end) / 2));
-	add(to, before, begin, first);
-	add(to, NULL, first, last);
-	add(to, after, last, end);
+	add_overlap(to, before, begin, first);
+	add_overlap(to, NULL, first, last);
+	add_overlap(to, after, last, end);
 }
 
 void lock_times_attribute(const struct lock_sample *samples, size_t n,
@@ -97,7 +97,7 @@ void lock_times_attribute(const struct lock_sample *samples, size_t n,
 		at = max(at, min(begin, end));
 		if (!next)
 			return;
-		add(&to, next, at, min(next->end, end));
+		add_overlap(&to, next, at, min(next->end, end));
 		at = max(at, min(next->end, end));
 		before = next;
 		i++;

@@ -33,7 +33,7 @@ static bool has_part(const char *name, const char *text)
 	return strstr(name, text);
 }
 
-static void take_matching(void *context, struct symbol *symbol)
+static void add_matching(void *context, struct symbol *symbol)
 {
 	struct search *search = context;
 
@@ -44,7 +44,7 @@ static void take_matching(void *context, struct symbol *symbol)
 	search->callees->count++;
 }
 
-static void note_similar(void *context, struct symbol *symbol)
+static void record_similar(void *context, struct symbol *symbol)
 {
 	struct search *search = context;
 	_cleanup_free_ char *before = NULL;
@@ -59,7 +59,7 @@ static void note_similar(void *context, struct symbol *symbol)
 
 static void complain_of_none(const struct profiles *profiles, struct search *search)
 {
-	symbol_table_visit(&profiles->symbols, note_similar, search);
+	symbol_table_visit(&profiles->symbols, record_similar, search);
 	if (search->similar)
 		complain("--callers: no function name matches '%s'; similar names: %s%s",
 			 search->text, search->similar,
@@ -75,11 +75,11 @@ bool callees_find(const struct profiles *profiles, const char *text, struct call
 	struct search search = { .text = escaped, .matches = is_named, .callees = ret };
 
 	*ret = (struct callees){ 0 };
-	symbol_table_visit(&profiles->symbols, take_matching, &search);
+	symbol_table_visit(&profiles->symbols, add_matching, &search);
 	if (ret->count)
 		return true;
 	search.matches = has_part;
-	symbol_table_visit(&profiles->symbols, take_matching, &search);
+	symbol_table_visit(&profiles->symbols, add_matching, &search);
 	if (!ret->count)
 		complain_of_none(profiles, &search);
 	return ret->count;

@@ -36,7 +36,7 @@ struct lack {
 	bool executable; /* fetch the file itself as well */
 };
 
-static void tell(int told, const struct reel_module_info *module)
+static void send_lack(int told, const struct reel_module_info *module)
 {
 	struct lack lack = { .executable = module->state != REEL_MODULE_FOUND };
 
@@ -83,7 +83,7 @@ _Noreturn void debuginfod_scout(struct reel_capture *capture, const struct optio
 	error = reel_capture_modules(capture, &modules, &n);
 	for (size_t i = 0; !error && i < n; i++) {
 		if (lacks_something(&modules[i]))
-			tell(told, &modules[i]);
+			send_lack(told, &modules[i]);
 	}
 	_exit(error ? STATUS_ERROR : STATUS_OK);
 }
@@ -147,7 +147,7 @@ static void add_file(struct pass *pass, enum fetch_kind kind, const char *build_
 	snprintf(file->path, sizeof(file->path), "%s", path);
 }
 
-static void take_lack(struct pass *pass, struct lack *lack)
+static void add_lack(struct pass *pass, struct lack *lack)
 {
 	lack->path[sizeof(lack->path) - 1] = '\0';
 	if (!is_build_id(lack->build_id, sizeof(lack->build_id)))
@@ -158,7 +158,7 @@ static void take_lack(struct pass *pass, struct lack *lack)
 }
 
 /* Until the scout ends. */
-static void take_lacks(struct pass *pass, int told)
+static void read_lacks(struct pass *pass, int told)
 {
 	struct lack lack;
 	size_t size = 0;
@@ -170,7 +170,7 @@ static void take_lacks(struct pass *pass, int told)
 			return;
 		size += (size_t)n;
 		if (size == sizeof(lack)) {
-			take_lack(pass, &lack);
+			add_lack(pass, &lack);
 			size = 0;
 		}
 	}
@@ -193,7 +193,7 @@ static int send_scout(struct pass *pass)
 	}
 	close(ends[1]);
 	if (scout > 0) {
-		take_lacks(pass, ends[0]);
+		read_lacks(pass, ends[0]);
 		if (is_interrupted)
 			kill(scout, SIGKILL);
 		while (waitpid(scout, NULL, 0) < 0 && errno == EINTR)
@@ -241,7 +241,7 @@ static void start_some(struct pass *pass)
 }
 
 /* The process ended: record its result for the file. */
-static void take_result(struct pass *pass, size_t slot, int status)
+static void record_result(struct pass *pass, size_t slot, int status)
 {
 	struct file *file = &pass->files[pass->running[slot].file];
 	/* Read only once: the memory is shared. */
@@ -269,7 +269,7 @@ static void collect(struct pass *pass)
 		pid_t pid = pass->running[slot].pid;
 
 		if (pid && waitpid(pid, &status, WNOHANG) == pid)
-			take_result(pass, slot, status);
+			record_result(pass, slot, status);
 	}
 }
 

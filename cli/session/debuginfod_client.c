@@ -61,7 +61,7 @@ static void end_soon(int signal_number)
 	is_ended = 1;
 }
 
-static void note_size(int signal_number)
+static void record_size(int signal_number)
 {
 	(void)signal_number;
 	is_too_large = 1;
@@ -92,7 +92,7 @@ static void confine(const struct fetch_request *request)
 	/* The parent handles Ctrl-C and ends this process. */
 	handle(SIGINT, SIG_IGN);
 	handle(SIGTERM, end_soon);
-	handle(SIGXFSZ, note_size);
+	handle(SIGXFSZ, record_size);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* The client must not reach the capture or any other open file. */
 	if (null >= 0) {

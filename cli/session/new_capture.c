@@ -34,7 +34,7 @@ static error_t parse_files(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-static void take_kept(struct new_capture *command, const char *arg, struct argp_state *state)
+static void add_kept(struct new_capture *command, const char *arg, struct argp_state *state)
 {
 	struct reel_value_request request;
 	_cleanup_free_ char *problem = value_request_parse(arg, false, &request);
@@ -57,7 +57,7 @@ static error_t parse_new_capture_option(int key, char *arg, struct argp_state *s
 	case ARGP_KEY_END:
 		return parse_files(key, arg, state);
 	case NEW_CAPTURE_KEEP:
-		take_kept(command, arg, state);
+		add_kept(command, arg, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -604,7 +604,7 @@ static bool is_url(const char *text)
 }
 
 /* $STACKREEL_DEBUGINFOD (servers, or 1) replaces --debuginfod on every command line. */
-static void take_debuginfod_environment(struct debuginfod_options *debuginfod)
+static void read_debuginfod_environment(struct debuginfod_options *debuginfod)
 {
 	const char *wanted = getenv("STACKREEL_DEBUGINFOD");
 
@@ -620,7 +620,7 @@ static error_t parse_debuginfod(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_INIT:
-		take_debuginfod_environment(debuginfod);
+		read_debuginfod_environment(debuginfod);
 		debuginfod->timeout = DEBUGINFOD_TIMEOUT;
 		debuginfod->max_size = DEBUGINFOD_MAX_SIZE;
 		return 0;
@@ -865,7 +865,7 @@ bool options_are_of_part(const struct options *options)
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-void inputs_take_shard(struct string_list *files, struct options *options)
+void inputs_select_shard(struct string_list *files, struct options *options)
 {
 	const struct shard *shard = &options->shard;
 	size_t n = 0;
@@ -894,6 +894,6 @@ void inputs_check(struct string_list *files, struct options *options, struct arg
 	if (files->count > 1 && options->sandbox == SANDBOX_ON)
 		argp_error(state, "--sandbox only works with a single capture");
 	options->file = files->items[0];
-	inputs_take_shard(files, options);
+	inputs_select_shard(files, options);
 	limits_apply(&options->limits, options->file);
 }

@@ -213,7 +213,7 @@ void options_add_values(struct argp_state *state, const char *arg, struct option
  */
 void inputs_check(struct string_list *files, struct options *options, struct argp_state *state);
 /* Of several captures, keeps this shard's and clears --shard; a single capture is divided by its blocks. */
-void inputs_take_shard(struct string_list *files, struct options *options);
+void inputs_select_shard(struct string_list *files, struct options *options);
 
 /* Parsers, also for the tests. */
 

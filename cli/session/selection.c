@@ -77,8 +77,8 @@ static void count_where(struct where_census *census, const struct where *where, 
 		sample_counts_add(&census->reasons, 0, value->reason);
 }
 
-static bool take_census(void *context, const struct reel_trace *trace,
-			const struct reel_event_info *event)
+static bool count_sample(void *context, const struct reel_trace *trace,
+			 const struct reel_event_info *event)
 {
 	struct census *census = context;
 	const struct options *options = census->session->options;
@@ -280,7 +280,7 @@ bool selection_explain(struct session *session, bool nothing)
 		requests[2 * i].expression = where->expression;
 		requests[2 * i + 1].locals = true;
 	}
-	blamed = session_walk(session, &filter, take_census, &census, &ended);
+	blamed = session_walk(session, &filter, count_sample, &census, &ended);
 	if (blamed && !census.pids.n)
 		complain("%s: the capture has no samples", session->options->file);
 	else if (blamed)
