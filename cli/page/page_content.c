@@ -236,45 +236,6 @@ static int compare_spans(const void *a, const void *b)
 	return order ? order : COMPARE(x->labels, y->labels);
 }
 
-/* The columns of spans. */
-enum span_column {
-	SPAN_BIN,
-	SPAN_NODE,
-	SPAN_SAMPLES,
-	SPAN_EXTRA,
-	SPAN_STATE,
-	SPAN_LABELS,
-	SPAN_COLUMNS,
-};
-
-static void add_span(const struct content *content, struct column *to, enum span_column column,
-		     const struct flame_span *span)
-{
-	uint64_t usual = content->profile->events[span->event].period * span->amount.samples;
-
-	switch (column) {
-	case SPAN_BIN:
-		column_append_difference(to, (int64_t)span->bin);
-		break;
-	case SPAN_NODE:
-		column_append_difference(to, content->nodes[span->event][span->node]);
-		break;
-	case SPAN_SAMPLES:
-		column_append(to, span->amount.samples - 1);
-		break;
-	case SPAN_EXTRA:
-		column_append_signed(to, (int64_t)(span->amount.weight - usual));
-		break;
-	case SPAN_STATE:
-		column_append(to, span->state);
-		break;
-	case SPAN_LABELS:
-	case SPAN_COLUMNS:
-		column_append_difference(to, span->labels);
-		break;
-	}
-}
-
 static bool is_same_run(const struct flame_span *x, const struct flame_span *y)
 {
 	return x->event == y->event && x->thread == y->thread;
@@ -296,21 +257,37 @@ static void add_runs(struct content *content, const struct flame_span *spans, si
 	}
 }
 
+static void add_each_span(struct content *content, const struct flame_span *spans, size_t n)
+{
+	struct column *bins = column_make(&content->columns, "spanBin");
+	struct column *nodes = column_make(&content->columns, "spanNode");
+	struct column *samples = column_make(&content->columns, "spanSamples");
+	struct column *extras = column_make(&content->columns, "spanExtra");
+	struct column *states = column_make(&content->columns, "spanState");
+	struct column *labels = column_make(&content->columns, "spanLabels");
+
+	for (size_t i = 0; i < n; i++) {
+		const struct flame_span *span = &spans[i];
+		uint64_t usual =
+			content->profile->events[span->event].period * span->amount.samples;
+
+		column_append_difference(bins, (int64_t)span->bin);
+		column_append_difference(nodes, content->nodes[span->event][span->node]);
+		column_append(samples, span->amount.samples - 1);
+		column_append_signed(extras, (int64_t)(span->amount.weight - usual));
+		column_append(states, span->state);
+		column_append_difference(labels, span->labels);
+	}
+}
+
 static void add_spans(struct content *content)
 {
-	static const char *const names[SPAN_COLUMNS] = { "spanBin",   "spanNode",  "spanSamples",
-							 "spanExtra", "spanState", "spanLabels" };
 	struct flame_spans *spans = (struct flame_spans *)&content->profile->spans;
 
 	if (spans->n)
 		qsort(spans->items, spans->n, sizeof(*spans->items), compare_spans);
 	add_runs(content, spans->items, spans->n);
-	for (enum span_column column = 0; column < SPAN_COLUMNS; column++) {
-		struct column *to = column_make(&content->columns, names[column]);
-
-		for (size_t i = 0; i < spans->n; i++)
-			add_span(content, to, column, &spans->items[i]);
-	}
+	add_each_span(content, spans->items, spans->n);
 }
 
 /* ---- the header: JSON --------------------------------------------------------------------- */
