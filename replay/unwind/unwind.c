@@ -9,13 +9,6 @@
 #define MAX_FRAMES_DEFAULT 16384
 /* Room at first. */
 #define FRAMES_MIN 128
-/* Consecutive frames that may leave sp unchanged: leaf functions of CPUs with a link register do,
- * one at a time. */
-#define STALLED_MAX 8
-/* Frames to follow from one of several callers: wrong walks end earlier. */
-#define TRIAL_FRAMES_MAX 256
-/* Trials per walk. */
-#define TRIALS_MAX 32
 
 /* ---- programs ------------------------------------------------------------------------ */
 
@@ -148,117 +141,6 @@ static struct reel_error *append_frame(const struct reel_walk *walk,
 }
 
 /* ---- the loop ------------------------------------------------------------------------ */
-
-static enum reel_next stop(struct reel_walk *walk, enum reel_stop why)
-{
-	walk->stop = why;
-	return REEL_NEXT_STOP;
-}
-
-static bool is_mapped(const struct reel_walk *walk, uint64_t address)
-{
-	struct reel_code ignored = { 0 };
-
-	return walk->input->find_code(walk->input->context, address, &ignored) !=
-	       REEL_CODE_NO_MAPPING;
-}
-
-struct position {
-	uint64_t pc, sp;
-	bool has_sp;
-};
-
-static struct position position_of(const struct reel_walk *walk)
-{
-	const struct reel_unwind_state *state = walk->state;
-	uint8_t sp = walk->programs->sp;
-
-	return (struct position){ state->pc, state->registers[sp], reel_walk_knows(state, sp) };
-}
-
-/*
- * A caller's sp is above its callee's on the same stack; an interrupted frame, or another stack,
- * may be anywhere.  Frames that do not move sp up must be few, or the walk goes in circles (musl's
- * __clone, llvm #103476).
- */
-static bool makes_progress(struct reel_walk *walk, const struct position *before,
-			   enum reel_step step)
-{
-	struct position after = position_of(walk);
-
-	/* The CFI of glibc's _L_lock_* (lowlevellock.h, before 2.20) removes the red zone in a
-	 * first step, to another address of the same function. */
-	if (walk->first && walk->is_computed && step == REEL_STEP_CFI && before->has_sp &&
-	    after.has_sp && after.sp < before->sp &&
-	    before->sp - after.sp <= walk->input->arch->red_zone)
-		return ++walk->stalled <= STALLED_MAX;
-	/* That step has checked that the frame pointer moves up. */
-	if (step == REEL_STEP_FRAME_POINTER && !after.has_sp)
-		return true;
-	if (before->has_sp && after.has_sp) {
-		if (after.sp > before->sp) {
-			walk->stalled = 0;
-			return true;
-		}
-		if (after.sp == before->sp && after.pc == before->pc)
-			return false;
-		if (after.sp < before->sp && step != REEL_STEP_SIGNAL &&
-		    reel_memory_same_region(walk->input->memory, after.sp, before->sp))
-			return false;
-	}
-	return ++walk->stalled <= STALLED_MAX;
-}
-
-enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_ret)
-{
-	struct position before = position_of(walk);
-	enum reel_next next = reel_walk_step(walk, step_ret);
-
-	if (next == REEL_NEXT_STOP && walk->input->stack_cut &&
-	    (walk->stop == REEL_STOP_STACK_END || walk->stop == REEL_STOP_SCRUBBED))
-		walk->stop = REEL_STOP_STACK_CUT;
-	if (next != REEL_NEXT_CALLER)
-		return next;
-	/* No function returns to 0, but a signal may have interrupted a jump to it. */
-	if (!walk->state->pc && *step_ret != REEL_STEP_SIGNAL)
-		return REEL_NEXT_ROOT;
-	/* Code without CFI may have moved sp before it called or was interrupted. */
-	if (walk->sp_assumed && *step_ret == REEL_STEP_CFI && !reel_walk_is_return_address(walk))
-		return stop(walk, REEL_STOP_REGISTER_UNKNOWN);
-	/* Nowhere is a call: Go's CFI finds the number of arguments in rt0_go. */
-	if (*step_ret != REEL_STEP_SIGNAL && !is_mapped(walk, walk->state->pc - 1) &&
-	    !reel_walk_match_signal_frame(walk, NULL))
-		return stop(walk, REEL_STOP_NO_MAPPING);
-	walk->sp_assumed = *step_ret == REEL_STEP_LINK_REGISTER;
-	if (!makes_progress(walk, &before, *step_ret))
-		return stop(walk, REEL_STOP_NO_PROGRESS);
-	walk->exact = *step_ret == REEL_STEP_SIGNAL ||
-		      (walk->first && *step_ret == REEL_STEP_CFI && reel_walk_is_landing_pad(walk));
-	walk->first = *step_ret == REEL_STEP_SIGNAL;
-	walk->callee = before.pc;
-	return REEL_NEXT_CALLER;
-}
-
-bool reel_walk_reaches_root(struct reel_walk *walk, const struct reel_unwind_state *caller)
-{
-	struct reel_unwind_state state = *caller;
-	struct reel_walk trial = *walk;
-	enum reel_next next;
-	enum reel_step step;
-	unsigned n = 0;
-
-	if (walk->trials == TRIALS_MAX)
-		return false;
-	walk->trials++;
-	trial.state = &state;
-	trial.callee = walk->state->pc;
-	trial.first = trial.exact = trial.sp_assumed = trial.guessed = false;
-	trial.on_trial = true;
-	do {
-		next = reel_walk_advance(&trial, &step);
-	} while (next == REEL_NEXT_CALLER && n++ < TRIAL_FRAMES_MAX && !trial.guessed);
-	return next == REEL_NEXT_ROOT && !trial.guessed;
-}
 
 /* Appends a frame for the gap. */
 static struct reel_error *append_gap(struct reel_unwind_frames *frames)

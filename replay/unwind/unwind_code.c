@@ -5,8 +5,6 @@
  */
 #include "replay/unwind/unwind_internal.h"
 
-/* Words above sp to search if the code gives no caller (the frame of GHC's StgRun has 16 KiB). */
-#define SEARCHED_WORDS_FAR 4096
 /* For all frames of a walk. */
 #define WALK_SEARCHED_WORDS 65536
 
@@ -15,13 +13,6 @@
 #define DEEPER_MAX 2048
 
 /* ---- callers ------------------------------------------------------------------------------ */
-
-/* The evidence for a caller. */
-enum proof {
-	REFUSED = 0, /* code there cannot have called this */
-	POSSIBLE,    /* a call there may have led here */
-	PROVED,	     /* it has, and the changes of the stack since then agree */
-};
 
 /* A return address was pushed, but nothing left yet: the code there continues with the frame that
  * the code here uses. */
@@ -38,9 +29,9 @@ static bool is_own_frame(const struct reel_walk *walk, const struct reel_synthes
  * `by`: the caller's row.  JIT code jumps through registers within a frame as well as out of it, so
  * for such a jump only a call that leads here is evidence: any call through a register could.
  */
-static enum proof prove(const struct reel_walk *walk, const struct reel_code *code,
-			const struct reel_synthesized_rows *rows,
-			const struct reel_unwind_state *caller, enum reel_synthesized_by by)
+static enum reel_proof prove(const struct reel_walk *walk, const struct reel_code *code,
+			     const struct reel_synthesized_rows *rows,
+			     const struct reel_unwind_state *caller, enum reel_synthesized_by by)
 {
 	const struct reel_unwind_input *input = walk->input;
 	const struct reel_unwind_state *state = walk->state;
@@ -51,31 +42,26 @@ static enum proof prove(const struct reel_walk *walk, const struct reel_code *co
 	/* A function that has called has a frame. */
 	if (reel_walk_knows(state, sp) && reel_walk_knows(caller, sp) &&
 	    caller->registers[sp] < state->registers[sp] + !walk->first)
-		return REFUSED;
+		return REEL_CALLER_REFUSED;
 	if (!reel_walk_is_behind_call(walk, caller->pc, NULL)) {
 		input->find_code(input->context, caller->pc, &there);
 		return reel_walk_is_outermost(walk, caller->pc, &there) ||
 				       (reel_walk_resumes(walk, caller) &&
 					!is_own_frame(walk, rows, caller))
-			       ? POSSIBLE
-			       : REFUSED;
+			       ? REEL_CALLER_POSSIBLE
+			       : REEL_CALLER_REFUSED;
 	}
 	switch (reel_walk_call_leads_here(walk, code, caller, &agrees)) {
 	case REEL_LEADS_THERE:
-		return agrees ? PROVED : POSSIBLE;
+		return agrees ? REEL_CALLER_PROVED : REEL_CALLER_POSSIBLE;
 	case REEL_LEADS_PERHAPS:
-		return by == REEL_BY_JUMP && !code->rows ? REFUSED : POSSIBLE;
+		return by == REEL_BY_JUMP && !code->rows ? REEL_CALLER_REFUSED
+							 : REEL_CALLER_POSSIBLE;
 	case REEL_LEADS_NOT:
 		break;
 	}
-	return REFUSED;
+	return REEL_CALLER_REFUSED;
 }
-
-struct candidate {
-	struct reel_unwind_state caller;
-	enum proof proof;
-	enum reel_synthesized_by by;
-};
 
 static bool same_frame(const struct reel_walk *walk, const struct reel_unwind_state *a,
 		       const struct reel_unwind_state *b)
@@ -99,10 +85,10 @@ static bool same_caller(const struct reel_walk *walk, const struct reel_unwind_s
 static unsigned add_candidates(const struct reel_walk *walk, const struct reel_code *code,
 			       const struct reel_synthesized_rows *here,
 			       const struct reel_synthesized *rows, unsigned n_rows,
-			       struct candidate *candidates, unsigned n)
+			       struct reel_candidate *candidates, unsigned n)
 {
 	for (unsigned i = 0; i < n_rows; i++) {
-		struct candidate *candidate = &candidates[n];
+		struct reel_candidate *candidate = &candidates[n];
 		unsigned j = 0;
 
 		/* Frame records are also made for other purposes. */
@@ -118,7 +104,7 @@ static unsigned add_candidates(const struct reel_walk *walk, const struct reel_c
 		candidate->by = rows[i].by;
 		candidate->proof = prove(walk, code, here, &candidate->caller, rows[i].by);
 		if (j == n)
-			n += candidate->proof != REFUSED;
+			n += candidate->proof != REEL_CALLER_REFUSED;
 		else if (candidate->proof > candidates[j].proof)
 			candidates[j] = *candidate;
 	}
@@ -126,9 +112,9 @@ static unsigned add_candidates(const struct reel_walk *walk, const struct reel_c
 }
 
 /* Keeps only the proved ones, if there are any. */
-static unsigned keep_best(struct candidate *candidates, unsigned n)
+static unsigned keep_best(struct reel_candidate *candidates, unsigned n)
 {
-	enum proof most = REFUSED;
+	enum reel_proof most = REEL_CALLER_REFUSED;
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < n; i++) {
@@ -142,10 +128,9 @@ static unsigned keep_best(struct candidate *candidates, unsigned n)
 	return kept;
 }
 
-/* Adds callers by the function's possible beginnings, which work without returns. */
-static unsigned add_by_beginnings(const struct reel_walk *walk, const struct reel_code *code,
-				  const struct reel_synthesized_rows *here,
-				  struct candidate *candidates, unsigned n)
+unsigned reel_walk_add_by_beginnings(const struct reel_walk *walk, const struct reel_code *code,
+				     const struct reel_synthesized_rows *here,
+				     struct reel_candidate *candidates, unsigned n)
 {
 	const struct reel_row *found[REEL_SYNTHESIZED_MAX];
 	struct reel_synthesized rows[REEL_SYNTHESIZED_MAX];
@@ -154,13 +139,13 @@ static unsigned add_by_beginnings(const struct reel_walk *walk, const struct ree
 
 	for (unsigned i = 0; i < n_rows; i++)
 		rows[i] = (struct reel_synthesized){ .row = found[i] };
-	return add_candidates(walk, code, here, rows, n_rows, candidates, n);
+	return keep_best(candidates, add_candidates(walk, code, here, rows, n_rows, candidates, n));
 }
 
 /* The rows with a caller, each caller once; only proved ones if there are any. */
 static unsigned find_candidates(const struct reel_walk *walk, const struct reel_code *code,
 				const struct reel_synthesized_rows *rows,
-				struct candidate *candidates)
+				struct reel_candidate *candidates)
 {
 	return keep_best(candidates,
 			 add_candidates(walk, code, rows, rows->rows, rows->n, candidates, 0));
@@ -176,8 +161,8 @@ static bool has_other_sps(const struct reel_walk *walk)
 	       others->sp == walk->state->registers[sp];
 }
 
-static unsigned add_candidate(const struct reel_walk *walk, const struct candidate *candidate,
-			      struct candidate *candidates, unsigned n)
+static unsigned add_candidate(const struct reel_walk *walk, const struct reel_candidate *candidate,
+			      struct reel_candidate *candidates, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (same_caller(walk, &candidates[i].caller, &candidate->caller))
@@ -189,12 +174,11 @@ static unsigned add_candidate(const struct reel_walk *walk, const struct candida
 	return n + 1;
 }
 
-/* For each possible sp; only proved ones if there are any. */
-static unsigned find_candidates_of_all(const struct reel_walk *walk, const struct reel_code *code,
-				       const struct reel_synthesized_rows *rows,
-				       struct candidate *candidates)
+unsigned reel_walk_find_candidates(const struct reel_walk *walk, const struct reel_code *code,
+				   const struct reel_synthesized_rows *rows,
+				   struct reel_candidate *candidates)
 {
-	struct candidate found[REEL_SYNTHESIZED_MAX];
+	struct reel_candidate found[REEL_SYNTHESIZED_MAX];
 	struct reel_walk other = *walk;
 	struct reel_unwind_state state = *walk->state;
 	unsigned n = find_candidates(walk, code, rows, candidates), n_found;
@@ -244,28 +228,6 @@ void reel_walk_note_other_sps(struct reel_walk *walk, const struct reel_code *co
 	}
 }
 
-/* The candidate whose walk reaches the root without a guess; the first if none or several do. */
-static const struct candidate *choose(struct reel_walk *walk, const struct candidate *candidates,
-				      unsigned n, bool *certain_ret)
-{
-	const struct candidate *chosen = NULL;
-
-	*certain_ret = n == 1;
-	if (n == 1 || walk->on_trial)
-		return &candidates[0];
-	for (unsigned i = 0; i < n; i++) {
-		if (!reel_walk_reaches_root(walk, &candidates[i].caller))
-			continue;
-		if (chosen) {
-			*certain_ret = false;
-			return chosen;
-		}
-		chosen = &candidates[i];
-		*certain_ret = true;
-	}
-	return chosen ? chosen : &candidates[0];
-}
-
 /* ---- searching ------------------------------------------------------------------------------ */
 
 /* Removes calls from `calls`, which end at `pc`, up to the first with a target. */
@@ -288,19 +250,13 @@ static bool next_target(const struct reel_walk *walk, const struct reel_code *th
 	return false;
 }
 
-/* How a word is the return address. */
-enum way {
-	BY_CALL,  /* the called function leads here */
-	BY_LEAVE, /* it leaves by a jump through a register, which led here (GHC's StgRun) */
-	BY_INNER, /* the same in hand-written code, which jumps only to code that belongs to it */
-};
-
 /* The row from the call before `caller`, by the called function's changes to the stack up to here,
  * or up to its jump; NULL if none. */
 static const struct reel_row *row_by_call(const struct reel_walk *walk,
 					  const struct reel_code *here,
 					  const struct reel_code *there,
-					  const struct reel_unwind_state *caller, enum way *ret)
+					  const struct reel_unwind_state *caller,
+					  enum reel_led_by *ret)
 {
 	const struct reel_unwind_input *input = walk->input;
 	const struct reel_row *row = NULL;
@@ -308,7 +264,7 @@ static const struct reel_row *row_by_call(const struct reel_walk *walk,
 	uint32_t calls = reel_walk_calls_before(walk, there, caller->pc);
 	uint64_t target;
 
-	*ret = BY_CALL;
+	*ret = REEL_LED_BY_CALL;
 	while (!row && next_target(walk, there, caller->pc, &calls, &target)) {
 		if (reel_walk_target_leads(walk, here, target, &row) != REEL_LEADS_PERHAPS || row)
 			continue;
@@ -318,8 +274,8 @@ static const struct reel_row *row_by_call(const struct reel_walk *walk,
 		row = reel_synthesis_leaving(called.synthesis, target - called.bias);
 		if (row)
 			*ret = reel_synthesis_is_inner(called.synthesis, target - called.bias)
-				       ? BY_INNER
-				       : BY_LEAVE;
+				       ? REEL_LED_BY_INNER
+				       : REEL_LED_BY_LEAVE;
 	}
 	return row;
 }
@@ -415,12 +371,13 @@ static uint64_t sp_at_jump(const struct reel_walk *walk, const struct reel_synth
  * If the code's returns are not found (it jumps by tables, or ends in code that never returns),
  * searches the stack for a return address whose call leads here and, by the changes of the stack
  * since then, left its return address in this word.  That is a proof; if the way is by a jump, only
- * if no other word qualifies and the code's returns lead to no caller (`most` is BY_LEAVE or more).
- * If none does and `most` is BY_INNER, the code here may have made a frame since the jump from
+ * if no other word qualifies and the code's returns lead to no caller (`most` is REEL_LED_BY_LEAVE or more).
+ * If none does and `most` is REEL_LED_BY_INNER, the code here may have made a frame since the jump from
  * hand-written code: guesses the nearest return address of such code.
  */
 static bool search_words(struct reel_walk *walk, const struct reel_code *code,
-			 const struct reel_synthesized_rows *rows, unsigned left, enum way most)
+			 const struct reel_synthesized_rows *rows, unsigned left,
+			 enum reel_led_by most)
 {
 	unsigned size = walk->input->arch->word_size;
 	uint64_t at = walk->state->registers[walk->programs->sp];
@@ -436,7 +393,7 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 		const struct reel_walk *where;
 		const struct reel_row *row;
 		struct reel_code there;
-		enum way way;
+		enum reel_led_by way;
 
 		passed = passed < left ? passed : left;
 		at += (uint64_t)passed * size;
@@ -453,8 +410,8 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 			continue;
 		where = way ? &leaving : walk;
 		if (!reel_walk_finds(where, row, &caller)) {
-			if (way == BY_INNER && most == BY_INNER && !found_deeper &&
-			    try_deeper(walk, row, at, &caller)) {
+			if (way == REEL_LED_BY_INNER && most == REEL_LED_BY_INNER &&
+			    !found_deeper && try_deeper(walk, row, at, &caller)) {
 				by_deeper = caller;
 				found_deeper = true;
 			}
@@ -462,7 +419,7 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 		}
 		if (!reel_walk_try(where, row, &caller))
 			continue;
-		if (way == BY_CALL) {
+		if (way == REEL_LED_BY_CALL) {
 			walk->searched++;
 			*walk->state = caller;
 			return true;
@@ -481,7 +438,7 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 }
 
 /* A hash of all inputs of a search; not 0. */
-static uint64_t hash_search(const struct reel_walk *walk, unsigned words, enum way most)
+static uint64_t hash_search(const struct reel_walk *walk, unsigned words, enum reel_led_by most)
 {
 	const struct reel_unwind_state *state = walk->state;
 	const uint64_t factor = 0x9e3779b97f4a7c15;
@@ -494,14 +451,15 @@ static uint64_t hash_search(const struct reel_walk *walk, unsigned words, enum w
 	return hash | 1;
 }
 
-static bool search(struct reel_walk *walk, const struct reel_code *code,
-		   const struct reel_synthesized_rows *rows, unsigned words, enum way most)
+bool reel_walk_search(struct reel_walk *walk, const struct reel_code *code,
+		      const struct reel_synthesized_rows *rows, unsigned words,
+		      enum reel_led_by most)
 {
 	unsigned before = walk->searched, left = WALK_SEARCHED_WORDS - before;
 	struct reel_seen_words *seen = walk->seen;
 	uint64_t hash, *failed;
 
-	if (!reel_walk_knows(walk->state, walk->programs->sp))
+	if (!reel_walk_knows(walk->state, walk->programs->sp) || has_other_sps(walk))
 		return false;
 	words = words < left ? words : left;
 	if (!seen)
@@ -526,12 +484,12 @@ static bool take_from_begin(struct reel_walk *walk, const struct reel_code *code
 {
 	uint64_t address = walk->state->pc - code->bias, begin;
 	struct reel_synthesized since = { .by = REEL_BY_RETURN };
-	struct candidate candidate;
+	struct reel_candidate candidate;
 
 	if (!reel_rows_switch_begins(code->rows, reel_walk_lookup(walk) - code->bias, &begin) ||
 	    !reel_synthesis_leads(code->synthesis, begin, address, &since.row) || !since.row ||
 	    !add_candidates(walk, code, rows, &since, 1, &candidate, 0) ||
-	    candidate.proof != PROVED)
+	    candidate.proof != REEL_CALLER_PROVED)
 		return false;
 	*walk->state = candidate.caller;
 	return true;
@@ -539,7 +497,7 @@ static bool take_from_begin(struct reel_walk *walk, const struct reel_code *code
 
 bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *code, bool *proved_ret)
 {
-	struct candidate candidates[2 * REEL_SYNTHESIZED_MAX];
+	struct reel_candidate candidates[2 * REEL_SYNTHESIZED_MAX];
 	struct reel_synthesized_rows rows;
 
 	*proved_ret = true;
@@ -549,55 +507,7 @@ bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *cod
 	if (!rows.whole || find_candidates(walk, code, &rows, candidates) != 1)
 		return take_from_begin(walk, code, &rows);
 	*walk->state = candidates[0].caller;
-	*proved_ret = candidates[0].proof == PROVED;
-	return true;
-}
-
-bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uint64_t certain,
-		       bool has_frame_record)
-{
-	struct candidate candidates[2 * REEL_SYNTHESIZED_MAX];
-	const struct candidate *chosen;
-	struct reel_unwind_state caller;
-	struct reel_synthesized_rows rows;
-	enum way most = BY_CALL;
-	bool is_one, unsure;
-	unsigned n;
-
-	if (!code || !code->synthesis)
-		return false;
-	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
-	n = find_candidates_of_all(walk, code, &rows, candidates);
-	/* If the code has a frame pointer, it gives the same result faster. */
-	if (!n && rows.by_fp && has_frame_record)
-		return false;
-	if (!n)
-		most = code->rows || has_frame_record ? BY_LEAVE : BY_INNER;
-	else if (candidates[0].by == REEL_BY_JUMP)
-		most = BY_LEAVE;
-	unsure = !n || (rows.calls && candidates[0].proof != PROVED);
-	if ((n > 1 || unsure) && !has_other_sps(walk) &&
-	    search(walk, code, &rows, n ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR, most))
-		return true;
-	/* A row to a return whose walk reaches the root is as good as one from a beginning, which
-	 * is also a guess. */
-	if (unsure && n == 1 && !walk->on_trial)
-		walk->on_trial = reel_walk_reaches_root(walk, &candidates[0].caller);
-	/* Only compilers' functions: JITs' begin anywhere.  Not if a process's first function is
-	 * reached by a jump with an arbitrary link register (musl on s390x). */
-	if ((!n || (unsure && !walk->on_trial)) && code->rows &&
-	    !(walk->input->arch->flags & REEL_ARCH_BACK_CHAIN))
-		n = keep_best(candidates, add_by_beginnings(walk, code, &rows, candidates, n));
-	if (!n)
-		return false;
-	chosen = choose(walk, candidates, n, &is_one);
-	walk->on_trial |= n > 1 && is_one;
-	walk->guessed |= chosen->caller.pc != certain &&
-			 (!is_one || (chosen->by == REEL_BY_JUMP && chosen->proof != PROVED));
-	caller = chosen->caller;
-	if (rows.by_fp)
-		reel_walk_take_record(walk, &caller);
-	*walk->state = caller;
+	*proved_ret = candidates[0].proof == REEL_CALLER_PROVED;
 	return true;
 }
 

@@ -139,14 +139,41 @@ enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
 					  const struct reel_code *here,
 					  const struct reel_unwind_state *caller, bool *agrees_ret);
 
-/*
- * Finds the caller without CFI by analyzing the code; false, and nothing is changed, if that is
- * impossible.  `certain` is a certain return address (the link register's), or 0.
- * `has_frame_record`: the frame pointer points to an apparent frame record.
- */
-bool reel_walk_by_code(struct reel_walk *walk, const struct reel_code *code, uint64_t certain,
-		       bool has_frame_record);
-/* The same if only one caller is possible, without a search: in functions that switch stacks, which
+/* The evidence for a caller. */
+enum reel_proof {
+	REEL_CALLER_REFUSED = 0, /* code there cannot have called this */
+	REEL_CALLER_POSSIBLE,	 /* a call there may have led here */
+	REEL_CALLER_PROVED,	 /* it has, and the changes of the stack since then agree */
+};
+
+struct reel_candidate {
+	struct reel_unwind_state caller;
+	enum reel_proof proof;
+	enum reel_synthesized_by by;
+};
+
+/* How a word is the return address. */
+enum reel_led_by {
+	REEL_LED_BY_CALL, /* the called function leads here */
+	REEL_LED_BY_LEAVE, /* it leaves by a jump through a register, which led here (GHC's StgRun) */
+	REEL_LED_BY_INNER, /* the same in hand-written code, which jumps only to code that belongs to it */
+};
+
+/* The callers by the code, each caller once; only the proved ones if there are any.  `candidates` has
+ * room for 2 * REEL_SYNTHESIZED_MAX. */
+unsigned reel_walk_find_candidates(const struct reel_walk *walk, const struct reel_code *code,
+				   const struct reel_synthesized_rows *rows,
+				   struct reel_candidate *candidates);
+/* Adds those by the function's possible beginnings, which work without returns. */
+unsigned reel_walk_add_by_beginnings(const struct reel_walk *walk, const struct reel_code *code,
+				     const struct reel_synthesized_rows *here,
+				     struct reel_candidate *candidates, unsigned n);
+/* Searches this many words of the stack for the return address; never if the frame's sp has several
+ * candidates. */
+bool reel_walk_search(struct reel_walk *walk, const struct reel_code *code,
+		      const struct reel_synthesized_rows *rows, unsigned words,
+		      enum reel_led_by most);
+/* The caller if only one is possible, without a search: in functions that switch stacks, which
  * contain old return addresses.  *proved_ret: the call there has led here, and the changes of the
  * stack since then agree. */
 bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *code,
@@ -224,8 +251,6 @@ bool reel_walk_ends_thread(const struct reel_walk *walk, const struct reel_code 
 void reel_walk_keep_scratch(struct reel_walk *walk, const struct reel_code *code,
 			    const struct reel_unwind_state *callee);
 
-/* Sets the state to the caller's (unwind_step.c). */
-enum reel_next reel_walk_step(struct reel_walk *walk, enum reel_step *step_ret);
 /* Goes to the next frame, or the end. */
 enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_ret);
 
@@ -239,9 +264,6 @@ bool reel_walk_fast(struct reel_walk *walk, struct reel_unwind_frames *frames, s
 /* At the end of a cut stack's bytes: sets the state to a frame's in its root part.  False,
  * and nothing is changed, if no frame there begins a walk to the root. */
 bool reel_walk_cross_gap(struct reel_walk *walk);
-
-/* Does the walk reach the root from `caller` without a guess on the way? */
-bool reel_walk_reaches_root(struct reel_walk *walk, const struct reel_unwind_state *caller);
 
 /* Undoes what arch's entry for the code at the pc (a PLT stub, a function's entry) has pushed, and the
  * call.  False, and nothing is changed, if the code is not known. */

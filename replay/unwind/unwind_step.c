@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One step: from a frame to its caller.  reel_walk_step(), at the end, finds the frame's code; the
+ * One step: from a frame to its caller.  take_step(), at the end, finds the frame's code; the
  * ways to the caller, in the order in which they are tried:
  *
  * Code with a CFI row (row_step):
@@ -27,11 +27,134 @@
 #include "replay/unwind/unwind_cache.h"
 #include "replay/unwind/waiting_stack.h"
 
+/* Consecutive frames that may leave sp unchanged: leaf functions of CPUs with a link register do,
+ * one at a time. */
+#define STALLED_MAX 8
+/* Frames to follow from one of several callers: wrong walks end earlier. */
+#define TRIAL_FRAMES_MAX 256
+/* Trials per walk. */
+#define TRIALS_MAX 32
+/* Words above sp to search if the code gives no caller (the frame of GHC's StgRun has 16 KiB). */
+#define SEARCHED_WORDS_FAR 4096
+
 static enum reel_next stop(struct reel_walk *walk, enum reel_stop why)
 {
 	walk->stop = why;
 	return REEL_NEXT_STOP;
 }
+
+/* ---- one step after another --------------------------------------------------------------- */
+
+/* Sets the state to the caller's. */
+static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret);
+
+static bool is_mapped(const struct reel_walk *walk, uint64_t address)
+{
+	struct reel_code ignored = { 0 };
+
+	return walk->input->find_code(walk->input->context, address, &ignored) !=
+	       REEL_CODE_NO_MAPPING;
+}
+
+struct position {
+	uint64_t pc, sp;
+	bool has_sp;
+};
+
+static struct position position_of(const struct reel_walk *walk)
+{
+	const struct reel_unwind_state *state = walk->state;
+	uint8_t sp = walk->programs->sp;
+
+	return (struct position){ state->pc, state->registers[sp], reel_walk_knows(state, sp) };
+}
+
+/*
+ * A caller's sp is above its callee's on the same stack; an interrupted frame, or another stack,
+ * may be anywhere.  Frames that do not move sp up must be few, or the walk goes in circles (musl's
+ * __clone, llvm #103476).
+ */
+static bool makes_progress(struct reel_walk *walk, const struct position *before,
+			   enum reel_step step)
+{
+	struct position after = position_of(walk);
+
+	/* The CFI of glibc's _L_lock_* (lowlevellock.h, before 2.20) removes the red zone in a
+	 * first step, to another address of the same function. */
+	if (walk->first && walk->is_computed && step == REEL_STEP_CFI && before->has_sp &&
+	    after.has_sp && after.sp < before->sp &&
+	    before->sp - after.sp <= walk->input->arch->red_zone)
+		return ++walk->stalled <= STALLED_MAX;
+	/* That step has checked that the frame pointer moves up. */
+	if (step == REEL_STEP_FRAME_POINTER && !after.has_sp)
+		return true;
+	if (before->has_sp && after.has_sp) {
+		if (after.sp > before->sp) {
+			walk->stalled = 0;
+			return true;
+		}
+		if (after.sp == before->sp && after.pc == before->pc)
+			return false;
+		if (after.sp < before->sp && step != REEL_STEP_SIGNAL &&
+		    reel_memory_same_region(walk->input->memory, after.sp, before->sp))
+			return false;
+	}
+	return ++walk->stalled <= STALLED_MAX;
+}
+
+enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_ret)
+{
+	struct position before = position_of(walk);
+	enum reel_next next = take_step(walk, step_ret);
+
+	if (next == REEL_NEXT_STOP && walk->input->stack_cut &&
+	    (walk->stop == REEL_STOP_STACK_END || walk->stop == REEL_STOP_SCRUBBED))
+		walk->stop = REEL_STOP_STACK_CUT;
+	if (next != REEL_NEXT_CALLER)
+		return next;
+	/* No function returns to 0, but a signal may have interrupted a jump to it. */
+	if (!walk->state->pc && *step_ret != REEL_STEP_SIGNAL)
+		return REEL_NEXT_ROOT;
+	/* Code without CFI may have moved sp before it called or was interrupted. */
+	if (walk->sp_assumed && *step_ret == REEL_STEP_CFI && !reel_walk_is_return_address(walk))
+		return stop(walk, REEL_STOP_REGISTER_UNKNOWN);
+	/* Nowhere is a call: Go's CFI finds the number of arguments in rt0_go. */
+	if (*step_ret != REEL_STEP_SIGNAL && !is_mapped(walk, walk->state->pc - 1) &&
+	    !reel_walk_match_signal_frame(walk, NULL))
+		return stop(walk, REEL_STOP_NO_MAPPING);
+	walk->sp_assumed = *step_ret == REEL_STEP_LINK_REGISTER;
+	if (!makes_progress(walk, &before, *step_ret))
+		return stop(walk, REEL_STOP_NO_PROGRESS);
+	walk->exact = *step_ret == REEL_STEP_SIGNAL ||
+		      (walk->first && *step_ret == REEL_STEP_CFI && reel_walk_is_landing_pad(walk));
+	walk->first = *step_ret == REEL_STEP_SIGNAL;
+	walk->callee = before.pc;
+	return REEL_NEXT_CALLER;
+}
+
+/* Goes on from `caller` with a copy of the walk: does it reach the root without a guess? */
+static bool reaches_root(struct reel_walk *walk, const struct reel_unwind_state *caller)
+{
+	struct reel_unwind_state state = *caller;
+	struct reel_walk trial = *walk;
+	enum reel_next next;
+	enum reel_step step;
+	unsigned n = 0;
+
+	if (walk->trials == TRIALS_MAX)
+		return false;
+	walk->trials++;
+	trial.state = &state;
+	trial.callee = walk->state->pc;
+	trial.first = trial.exact = trial.sp_assumed = trial.guessed = false;
+	trial.on_trial = true;
+	do {
+		next = reel_walk_advance(&trial, &step);
+	} while (next == REEL_NEXT_CALLER && n++ < TRIAL_FRAMES_MAX && !trial.guessed);
+	return next == REEL_NEXT_ROOT && !trial.guessed;
+}
+
+/* ---- the ways to a caller ------------------------------------------------------------------- */
 
 /* Applies a row for the frame's code; `bias` as in struct reel_code. */
 static enum reel_next apply(struct reel_walk *walk, const struct reel_row *row, uint64_t bias)
@@ -127,6 +250,83 @@ static bool accept(struct reel_walk *walk, const struct reel_code *code,
 	return true;
 }
 
+/* The candidate whose walk reaches the root without a guess; the first if none or several do. */
+static const struct reel_candidate *choose(struct reel_walk *walk,
+					   const struct reel_candidate *candidates, unsigned n,
+					   bool *certain_ret)
+{
+	const struct reel_candidate *chosen = NULL;
+
+	*certain_ret = n == 1;
+	if (n == 1 || walk->on_trial)
+		return &candidates[0];
+	for (unsigned i = 0; i < n; i++) {
+		if (!reaches_root(walk, &candidates[i].caller))
+			continue;
+		if (chosen) {
+			*certain_ret = false;
+			return chosen;
+		}
+		chosen = &candidates[i];
+		*certain_ret = true;
+	}
+	return chosen ? chosen : &candidates[0];
+}
+
+/*
+ * Finds the caller without CFI by analyzing the code; false, and nothing is changed, if that is
+ * impossible.  `certain` is a certain return address (the link register's), or 0.
+ * `has_frame_record`: the frame pointer points to an apparent frame record.
+ */
+static bool by_code(struct reel_walk *walk, const struct reel_code *code, uint64_t certain,
+		    bool has_frame_record)
+{
+	struct reel_candidate candidates[2 * REEL_SYNTHESIZED_MAX];
+	const struct reel_candidate *chosen;
+	struct reel_unwind_state caller;
+	struct reel_synthesized_rows rows;
+	enum reel_led_by most = REEL_LED_BY_CALL;
+	bool is_one, unsure;
+	unsigned n;
+
+	if (!code || !code->synthesis)
+		return false;
+	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
+	n = reel_walk_find_candidates(walk, code, &rows, candidates);
+	/* If the code has a frame pointer, it gives the same result faster. */
+	if (!n && rows.by_fp && has_frame_record)
+		return false;
+	if (!n)
+		most = code->rows || has_frame_record ? REEL_LED_BY_LEAVE : REEL_LED_BY_INNER;
+	else if (candidates[0].by == REEL_BY_JUMP)
+		most = REEL_LED_BY_LEAVE;
+	unsure = !n || (rows.calls && candidates[0].proof != REEL_CALLER_PROVED);
+	if ((n > 1 || unsure) &&
+	    reel_walk_search(walk, code, &rows, n ? REEL_SEARCHED_WORDS : SEARCHED_WORDS_FAR, most))
+		return true;
+	/* A row to a return whose walk reaches the root is as good as one from a beginning, which
+	 * is also a guess. */
+	if (unsure && n == 1 && !walk->on_trial)
+		walk->on_trial = reaches_root(walk, &candidates[0].caller);
+	/* Only compilers' functions: JITs' begin anywhere.  Not if a process's first function is
+	 * reached by a jump with an arbitrary link register (musl on s390x). */
+	if ((!n || (unsure && !walk->on_trial)) && code->rows &&
+	    !(walk->input->arch->flags & REEL_ARCH_BACK_CHAIN))
+		n = reel_walk_add_by_beginnings(walk, code, &rows, candidates, n);
+	if (!n)
+		return false;
+	chosen = choose(walk, candidates, n, &is_one);
+	walk->on_trial |= n > 1 && is_one;
+	walk->guessed |=
+		chosen->caller.pc != certain &&
+		(!is_one || (chosen->by == REEL_BY_JUMP && chosen->proof != REEL_CALLER_PROVED));
+	caller = chosen->caller;
+	if (rows.by_fp)
+		reel_walk_take_record(walk, &caller);
+	*walk->state = caller;
+	return true;
+}
+
 static bool fall_back(struct reel_walk *walk, const struct reel_code *code,
 		      enum reel_step *step_ret)
 {
@@ -139,7 +339,7 @@ static bool fall_back(struct reel_walk *walk, const struct reel_code *code,
 	}
 	has_link = reel_walk_by_link_register(walk, code, &by_link, &certain);
 	has_frame = reel_walk_by_frame_record(walk, &by_frame);
-	if (reel_walk_by_code(walk, code, has_link && certain ? by_link.pc : 0, has_frame)) {
+	if (by_code(walk, code, has_link && certain ? by_link.pc : 0, has_frame)) {
 		*step_ret = REEL_STEP_SYNTHESIZED;
 		return true;
 	}
@@ -223,7 +423,7 @@ static bool takes_over(const struct reel_walk *walk, const struct reel_code *cod
 		return true;
 	other.state = state;
 	other.first = other.exact = true;
-	if (reel_walk_step(&other, &step) == REEL_NEXT_CALLER && leads_here(walk, code, state))
+	if (take_step(&other, &step) == REEL_NEXT_CALLER && leads_here(walk, code, state))
 		return true;
 	*state = noted;
 	return takes_over_by_record(walk, code, state);
@@ -322,7 +522,7 @@ static void check_first_root(struct reel_walk *walk, const struct reel_code *cod
 	struct reel_unwind_state root = *walk->state;
 
 	*walk->state = *callee;
-	if (reel_walk_by_code(walk, code, 0, false)) {
+	if (by_code(walk, code, 0, false)) {
 		*step_ret = REEL_STEP_SYNTHESIZED;
 		return;
 	}
@@ -479,7 +679,7 @@ static enum reel_next nowhere_step(struct reel_walk *walk, enum reel_step *step_
 							: stop(walk, REEL_STOP_NO_MAPPING);
 }
 
-enum reel_next reel_walk_step(struct reel_walk *walk, enum reel_step *step_ret)
+static enum reel_next take_step(struct reel_walk *walk, enum reel_step *step_ret)
 {
 	const struct reel_unwind_input *input = walk->input;
 	struct reel_code code = { 0 };
