@@ -1,46 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Crosses the gap of a cut stack, of whose far end, the root part, the recorder has kept some
- * kilobytes (SPEC.md, section 8).  The frame in which they begin is unknown.  So this searches for
- * return addresses from which the walk reaches the root by calls that can all have led to their
- * callees.  Words left by earlier calls mostly fail that test, but frames with arrays that were
- * never written also keep whole old chains, which end in a live frame.  So this takes the frames
- * that all ways to the root share, however much of the code is known, and none if several calls
- * lead to a frame that only lacks a register to go on: that may be the live way.  They are likely
- * live but not proved, and the number of frames in between is unknown, so a trace that continues
- * here is never complete.
+ * Crosses the gap of a cut stack.  Of a stack that is too deep, the recorder keeps the near end and
+ * some kilobytes at the far end, the root part (SPEC.md, section 8).  The walk has come to the end
+ * of the near part.  It can go on in the root part, but nothing says where a frame begins there:
+ *
+ *   1. Each word of the root part that follows a call instruction may be a return address, with its
+ *      caller's frame right above it.  From there, a trial walks on to the root, and each of its
+ *      calls must be able to lead to its callee.  Its frames are a path.
+ *   2. Words left by earlier calls mostly fail that test, but a frame with an array that was never
+ *      written also keeps whole old chains.  Such a path joins the live one farther up, in the
+ *      frame that made both calls.  So only frames that are on all paths are taken.
+ *   3. Without a frame on all paths nothing is taken, nor if a path that is too long for a chance
+ *      fails only because a register is unknown: that may be the live one.
+ *
+ * The frames taken are likely live but not proved, and the number of frames in the gap is unknown,
+ * so a trace that continues here is never complete.
  */
 #include "replay/unwind/unwind_internal.h"
 
-/* For all walks together, to limit the work for a sample of some kilobytes. */
+/* For all trials together, to limit the work for a sample of some kilobytes. */
 #define STEPS_MAX 8192
-/* Recorded frames of a way. */
-#define WAY_MAX 512
+/* Recorded frames of a path. */
+#define PATH_MAX 512
+/* Frames of a path that hardly arises from words that happen to be there. */
+#define FRAMES_BY_CHANCE 3
 
-/* Frames of a way that was hardly made of words that happen to be there. */
-#define CALLS_IN_ORDER 3
-
-/* From a word to the root: the stack pointers of its frames, ascending. */
-struct way {
-	uint64_t sps[WAY_MAX];
+/* From a word towards the root: the stack pointers of its frames, ascending. */
+struct path {
+	uint64_t sps[PATH_MAX];
 	unsigned n;	     /* all frames, recorded or not */
-	bool lacks_register; /* in its last frame, so it does not come to the root */
+	bool lacks_register; /* in its last frame, so it does not reach the root */
 };
 
-static bool is_on(const struct way *way, uint64_t sp)
+static unsigned recorded(const struct path *path)
 {
-	for (unsigned i = 0; i < way->n && i < WAY_MAX && way->sps[i] <= sp; i++) {
-		if (way->sps[i] == sp)
+	return path->n < PATH_MAX ? path->n : PATH_MAX;
+}
+
+static void append(struct path *path, uint64_t sp)
+{
+	if (path->n < PATH_MAX)
+		path->sps[path->n] = sp;
+	path->n++;
+}
+
+static bool is_on(const struct path *path, uint64_t sp)
+{
+	for (unsigned i = 0; i < recorded(path) && path->sps[i] <= sp; i++) {
+		if (path->sps[i] == sp)
 			return true;
 	}
 	return false;
 }
 
-static void way_add(struct way *way, uint64_t sp)
+/* The sp of the first frame that is on both paths; 0: none. */
+static uint64_t first_shared(const struct path *a, const struct path *b)
 {
-	if (way->n < WAY_MAX)
-		way->sps[way->n] = sp;
-	way->n++;
+	for (unsigned i = 0; i < recorded(a); i++) {
+		if (is_on(b, a->sps[i]))
+			return a->sps[i];
+	}
+	return 0;
 }
 
 /* Whether the call that returns to `caller` can have led to `callee`. */
@@ -57,22 +77,9 @@ static bool can_have_called(const struct reel_walk *walk, struct reel_unwind_sta
 	       reel_walk_call_leads_here(&at, &here, caller, &agrees) != REEL_LEADS_NOT;
 }
 
-/* Where a way meets another one; 0: nowhere. */
-static uint64_t first_common(const struct way *way, const struct way *other)
-{
-	for (unsigned i = 0, j = 0; i < way->n && i < WAY_MAX && j < other->n && j < WAY_MAX;) {
-		if (way->sps[i] == other->sps[j])
-			return way->sps[i];
-		if (way->sps[i] < other->sps[j])
-			i++;
-		else
-			j++;
-	}
-	return 0;
-}
-
-static bool comes_to_root(const struct reel_walk *walk, const struct reel_unwind_state *begin,
-			  unsigned *steps_left, struct way *way)
+/* Walks from `begin` to the root, only by rows and by calls that can have led to their callees. */
+static bool walk_to_root(const struct reel_walk *walk, const struct reel_unwind_state *begin,
+			 unsigned *steps_left, struct path *path)
 {
 	struct reel_unwind_state state = *begin, callee;
 	struct reel_walk trial = *walk;
@@ -81,17 +88,17 @@ static bool comes_to_root(const struct reel_walk *walk, const struct reel_unwind
 
 	trial.state = &state;
 	trial.on_trial = true;
-	way->n = 0;
-	way->lacks_register = false;
+	path->n = 0;
+	path->lacks_register = false;
 	while (*steps_left) {
 		--*steps_left;
 		callee = state;
-		way_add(way, state.registers[walk->programs->sp]);
+		append(path, state.registers[walk->programs->sp]);
 		next = reel_walk_advance(&trial, &step);
 		/* A return address of 0 normally marks the root, but here any word can be 0. */
 		if (next == REEL_NEXT_ROOT)
 			return !trial.guessed && state.pc;
-		way->lacks_register =
+		path->lacks_register =
 			next == REEL_NEXT_STOP && trial.stop == REEL_STOP_REGISTER_UNKNOWN;
 		if (next != REEL_NEXT_CALLER || trial.guessed ||
 		    (step != REEL_STEP_CFI && step != REEL_STEP_SYNTHESIZED) ||
@@ -101,10 +108,9 @@ static bool comes_to_root(const struct reel_walk *walk, const struct reel_unwind
 	return false;
 }
 
-/* The frame pointer is also unknown; a callee with a frame pointer has saved the old one below its
- * return address. */
-static bool take_frame_pointer(const struct reel_walk *walk, uint64_t at,
-			       struct reel_unwind_state *state)
+/* A callee with a frame pointer has saved its caller's below the return address at `at`. */
+static bool read_frame_pointer(const struct reel_walk *walk, uint64_t at,
+			       struct reel_unwind_state *caller)
 {
 	const struct reel_memory_region *part = walk->input->root_part;
 	uint8_t size = walk->input->arch->word_size, fp = walk->programs->fp;
@@ -113,12 +119,29 @@ static bool take_frame_pointer(const struct reel_walk *walk, uint64_t at,
 	if (!reel_memory_read(walk->input->memory, at - size, size, &word) ||
 	    word - at >= part->size - (at - part->address))
 		return false;
-	state->registers[fp] = word;
-	state->known |= (uint64_t)1 << fp;
+	caller->registers[fp] = word;
+	caller->known |= (uint64_t)1 << fp;
 	return true;
 }
 
-/* Goes on from the way's beginning to its frame with this sp. */
+/* The frame above the word at `at`, of which only pc and sp are known; false if the word does not
+ * follow a call, or `known` has the frame. */
+static bool read_caller(const struct reel_walk *walk, uint64_t at, const struct path *known,
+			struct reel_unwind_state *ret)
+{
+	uint8_t size = walk->input->arch->word_size, sp = walk->programs->sp;
+	uint64_t word;
+
+	if (is_on(known, at + size) || !reel_memory_read(walk->input->memory, at, size, &word))
+		return false;
+	*ret = *walk->state;
+	ret->pc = reel_walk_strip(walk, word);
+	ret->known = (uint64_t)1 << sp;
+	ret->registers[sp] = at + size;
+	return reel_walk_is_behind_call(walk, ret->pc, NULL);
+}
+
+/* Goes on along a path, from its beginning to its frame with this sp. */
 static bool go_to(struct reel_walk *walk, uint64_t sp)
 {
 	enum reel_step step;
@@ -132,55 +155,47 @@ static bool go_to(struct reel_walk *walk, uint64_t sp)
 
 bool reel_walk_cross_gap(struct reel_walk *walk)
 {
-	const struct reel_unwind_input *input = walk->input;
-	const struct reel_memory_region *part = input->root_part;
-	uint8_t size = input->arch->word_size, sp = walk->programs->sp;
+	const struct reel_memory_region *part = walk->input->root_part;
+	uint8_t size = walk->input->arch->word_size, sp = walk->programs->sp;
 	unsigned steps_left = STEPS_MAX;
 	struct reel_walk beyond = *walk;
-	struct reel_unwind_state found;
-	struct way longest = { .n = 0 }, way;
-	uint64_t word, common = 0, meeting;
+	struct reel_unwind_state caller, begin; /* begin: of the longest path */
+	struct path longest = { .n = 0 }, path;
+	uint64_t meeting, shared = 0; /* the first frame on all paths */
 
 	/* On other CPUs, the place of a return address does not give the caller's sp. */
-	if (!part || walk->is_beyond_gap || input->arch->flags & REEL_ARCH_LINK_REGISTER ||
+	if (!part || walk->is_beyond_gap || walk->input->arch->flags & REEL_ARCH_LINK_REGISTER ||
 	    !reel_walk_knows(walk->state, sp) || walk->state->registers[sp] >= part->address)
 		return false;
 	beyond.first = beyond.exact = beyond.sp_assumed = beyond.guessed = false;
 	beyond.is_beyond_gap = true;
 	beyond.callee = 0;
 	for (uint64_t into = 0; into + size <= part->size && steps_left; into += size) {
-		struct reel_unwind_state state = *walk->state;
+		uint64_t at = part->address + into;
 
 		steps_left--;
-		if (!reel_memory_read(input->memory, part->address + into, size, &word))
+		if (!read_caller(walk, at, &longest, &caller))
 			continue;
-		state.pc = reel_walk_strip(walk, word);
-		state.known = (uint64_t)1 << sp;
-		state.registers[sp] = part->address + into + size;
-		if (is_on(&longest, state.registers[sp]) ||
-		    !reel_walk_is_behind_call(walk, state.pc, NULL))
-			continue;
-		if (!comes_to_root(&beyond, &state, &steps_left, &way) &&
-		    (!take_frame_pointer(walk, part->address + into, &state) ||
-		     !comes_to_root(&beyond, &state, &steps_left, &way))) {
-			if (way.lacks_register && way.n >= CALLS_IN_ORDER)
+		if (!walk_to_root(&beyond, &caller, &steps_left, &path) &&
+		    (!read_frame_pointer(walk, at, &caller) ||
+		     !walk_to_root(&beyond, &caller, &steps_left, &path))) {
+			if (path.lacks_register && path.n >= FRAMES_BY_CHANCE)
 				return false;
 			continue;
 		}
-		meeting = longest.n ? first_common(&way, &longest) : state.registers[sp];
-		/* Two ways to different roots. */
+		meeting = longest.n ? first_shared(&path, &longest) : caller.registers[sp];
 		if (!meeting)
 			return false;
-		common = meeting > common ? meeting : common;
-		if (way.n > longest.n) {
-			longest = way;
-			found = state;
+		shared = meeting > shared ? meeting : shared;
+		if (path.n > longest.n) {
+			longest = path;
+			begin = caller;
 		}
 	}
-	beyond.state = &found;
-	if (!longest.n || !go_to(&beyond, common))
+	beyond.state = &begin;
+	if (!longest.n || !go_to(&beyond, shared))
 		return false;
-	*walk->state = found;
+	*walk->state = begin;
 	beyond.state = walk->state;
 	*walk = beyond;
 	return true;
