@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dwarf.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -18,53 +19,185 @@
 
 /* ---- opening ---------------------------------------------------------------- */
 
+static const struct {
+	const char *name;
+	size_t offset; /* in struct reel_dwarf */
+} sections[] = {
+	{ ".debug_info", offsetof(struct reel_dwarf, info) },
+	{ ".debug_abbrev", offsetof(struct reel_dwarf, abbreviations) },
+	{ ".debug_line", offsetof(struct reel_dwarf, line) },
+	{ ".debug_line_str", offsetof(struct reel_dwarf, line_str) },
+	{ ".debug_str", offsetof(struct reel_dwarf, str) },
+	{ ".debug_str_offsets", offsetof(struct reel_dwarf, str_offsets) },
+	{ ".debug_addr", offsetof(struct reel_dwarf, addresses) },
+	{ ".debug_ranges", offsetof(struct reel_dwarf, ranges) },
+	{ ".debug_rnglists", offsetof(struct reel_dwarf, range_lists) },
+	{ ".debug_aranges", offsetof(struct reel_dwarf, address_sets) },
+	{ ".debug_loc", offsetof(struct reel_dwarf, old_locations) },
+	{ ".debug_loclists", offsetof(struct reel_dwarf, location_lists) },
+};
+#define N_SECTIONS (sizeof(sections) / sizeof(*sections))
+
+static struct reel_section *section(const struct reel_dwarf *dwarf, size_t i)
+{
+	return (struct reel_section *)((char *)dwarf + sections[i].offset);
+}
+
 void reel_dwarf_close(struct reel_dwarf *dwarf)
 {
-	struct reel_section *sections[] = { &dwarf->info,	   &dwarf->abbreviations,
-					    &dwarf->line,	   &dwarf->line_str,
-					    &dwarf->str,	   &dwarf->str_offsets,
-					    &dwarf->addresses,	   &dwarf->ranges,
-					    &dwarf->range_lists,   &dwarf->address_sets,
-					    &dwarf->old_locations, &dwarf->location_lists };
-
 	for (size_t i = 0; i < dwarf->cache.index.n; i++)
 		reel_abbreviations_destroy(dwarf->cache.all[i].made);
 	free(dwarf->cache.all);
 	reel_hash_index_free(&dwarf->cache.index);
 	free(dwarf->units);
 	reel_texts_destroy(dwarf->texts);
-	for (size_t i = 0; !dwarf->skeletons && i < sizeof(sections) / sizeof(*sections); i++)
-		reel_section_close(sections[i]);
+	for (size_t i = 0; !dwarf->skeletons && i < N_SECTIONS; i++)
+		reel_section_close(section(dwarf, i));
 	free(dwarf);
 }
 
 static struct reel_error *open_sections(struct reel_elf_file *file, struct reel_dwarf *dwarf)
 {
-	const struct {
-		const char *name;
-		struct reel_section *section;
-	} wanted[] = {
-		{ ".debug_info", &dwarf->info },
-		{ ".debug_abbrev", &dwarf->abbreviations },
-		{ ".debug_line", &dwarf->line },
-		{ ".debug_line_str", &dwarf->line_str },
-		{ ".debug_str", &dwarf->str },
-		{ ".debug_str_offsets", &dwarf->str_offsets },
-		{ ".debug_addr", &dwarf->addresses },
-		{ ".debug_ranges", &dwarf->ranges },
-		{ ".debug_rnglists", &dwarf->range_lists },
-		{ ".debug_aranges", &dwarf->address_sets },
-		{ ".debug_loc", &dwarf->old_locations },
-		{ ".debug_loclists", &dwarf->location_lists },
-	};
-
-	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-		TRY(reel_elf_file_open_section(file, wanted[i].name, wanted[i].section));
+	for (size_t i = 0; i < N_SECTIONS; i++)
+		TRY(reel_elf_file_open_section(file, sections[i].name, section(dwarf, i)));
 	if (dwarf->info.size && dwarf->abbreviations.size)
 		return NULL;
 	TRY(reel_elf_file_section_error(file));
 	return reel_error_create(REEL_ERROR_CORRUPT, "%s: cannot read .debug_info or .debug_abbrev",
 				 reel_elf_file_path(file));
+}
+
+/* ---- values --------------------------------------------------------------------- */
+
+bool reel_dwarf_constant(const struct reel_form_value *value, uint64_t *ret)
+{
+	*ret = value->number;
+	switch (value->form) {
+	case DW_FORM_data1:
+	case DW_FORM_data2:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+	case DW_FORM_udata:
+	case DW_FORM_sec_offset:
+	case DW_FORM_rnglistx:
+		return true;
+	case DW_FORM_sdata:
+	case DW_FORM_implicit_const:
+		return (int64_t)value->number >= 0;
+	default:
+		return false;
+	}
+}
+
+/* Item `index` of an array of numbers at `base` in a section. */
+static bool item_at(const struct reel_dwarf *dwarf, const struct reel_section *section,
+		    uint64_t base, uint64_t index, unsigned size, uint64_t *ret)
+{
+	const uint8_t *bytes;
+	uint64_t offset;
+
+	if (__builtin_mul_overflow(index, size, &offset) ||
+	    __builtin_add_overflow(offset, base, &offset))
+		return false;
+	bytes = reel_section_need(section, offset, size);
+	if (bytes)
+		*ret = reel_load_target(bytes, size, dwarf->big_endian);
+	return bytes;
+}
+
+bool reel_dwarf_address_at(const struct reel_dwarf *dwarf, const struct reel_unit *unit,
+			   uint64_t index, uint64_t *ret)
+{
+	const struct reel_dwarf *of = dwarf->skeletons ? dwarf->skeletons : dwarf;
+
+	return item_at(dwarf, &of->addresses, unit->addresses_base, index,
+		       unit->format.address_size, ret);
+}
+
+bool reel_dwarf_address(const struct reel_dwarf *dwarf, const struct reel_unit *unit,
+			const struct reel_form_value *value, uint64_t *ret)
+{
+	switch (value->form) {
+	case DW_FORM_addr:
+		*ret = value->number;
+		return true;
+	case DW_FORM_addrx:
+	case DW_FORM_addrx1:
+	case DW_FORM_addrx2:
+	case DW_FORM_addrx3:
+	case DW_FORM_addrx4:
+	case DW_FORM_GNU_addr_index:
+		return reel_dwarf_address_at(dwarf, unit, value->number, ret);
+	default:
+		return false;
+	}
+}
+
+const char *reel_dwarf_string(const struct reel_dwarf *dwarf, const struct reel_unit *unit,
+			      const struct reel_form_value *value)
+{
+	uint64_t offset = value->number;
+
+	switch (value->form) {
+	case DW_FORM_string:
+		return value->number > REEL_NAME_MAX ? reel_long_name : (const char *)value->bytes;
+	case DW_FORM_line_strp:
+		return reel_section_string(&dwarf->line_str, offset);
+	case DW_FORM_GNU_strp_alt:
+	case DW_FORM_strp_sup:
+		return dwarf->alternate ? reel_section_string(&dwarf->alternate->str, offset)
+					: NULL;
+	case DW_FORM_strx:
+	case DW_FORM_strx1:
+	case DW_FORM_strx2:
+	case DW_FORM_strx3:
+	case DW_FORM_strx4:
+	case DW_FORM_GNU_str_index:
+		if (!item_at(dwarf, &dwarf->str_offsets, unit->string_offsets_base, value->number,
+			     unit->format.offset_size, &offset))
+			return NULL;
+		break;
+	case DW_FORM_strp:
+		break;
+	default:
+		return NULL;
+	}
+	return reel_section_string(&dwarf->str, offset);
+}
+
+struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset)
+{
+	size_t low = REEL_PARTITION_POINT(dwarf->n_units, i, dwarf->units[i].offset <= offset);
+
+	return low && offset < dwarf->units[low - 1].end ? &dwarf->units[low - 1] : NULL;
+}
+
+bool reel_dwarf_reference(struct reel_dwarf *dwarf, struct reel_unit *unit,
+			  const struct reel_form_value *value, struct reel_die_reference *ret)
+{
+	*ret = (struct reel_die_reference){ dwarf, unit, value->number };
+	switch (value->form) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
+		return !__builtin_add_overflow(value->number, unit->offset, &ret->offset) &&
+		       ret->offset < unit->end;
+	case DW_FORM_ref_addr:
+		break;
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+		ret->dwarf = dwarf->alternate;
+		break;
+	default: /* DW_FORM_ref_sig8 refers to types, which are never a function's origin. */
+		return false;
+	}
+	if (!ret->dwarf)
+		return false;
+	ret->unit = reel_dwarf_unit(ret->dwarf, ret->offset);
+	return ret->unit;
 }
 
 /* ---- abbreviations ------------------------------------------------------------ */
@@ -358,15 +491,8 @@ bool reel_dwarf_work_beyond(struct reel_dwarf *dwarf, uint64_t size, uint64_t us
 
 bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf)
 {
-	const struct reel_section *sections[] = { &dwarf->info,		 &dwarf->abbreviations,
-						  &dwarf->line,		 &dwarf->line_str,
-						  &dwarf->str,		 &dwarf->str_offsets,
-						  &dwarf->addresses,	 &dwarf->ranges,
-						  &dwarf->range_lists,	 &dwarf->address_sets,
-						  &dwarf->old_locations, &dwarf->location_lists };
-
-	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
-		if (reel_section_is_short_of_memory(sections[i]))
+	for (size_t i = 0; i < N_SECTIONS; i++) {
+		if (reel_section_is_short_of_memory(section(dwarf, i)))
 			return true;
 	}
 	return dwarf->out_of_memory;
@@ -382,13 +508,6 @@ bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size)
 	}
 	payer->exhausted = true;
 	return false;
-}
-
-struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset)
-{
-	size_t low = REEL_PARTITION_POINT(dwarf->n_units, i, dwarf->units[i].offset <= offset);
-
-	return low && offset < dwarf->units[low - 1].end ? &dwarf->units[low - 1] : NULL;
 }
 
 bool reel_dwarf_load(struct reel_dwarf *dwarf, struct reel_unit *unit)
