@@ -30,8 +30,8 @@ static bool next_entry(struct list *list)
 
 	if (list->cursor.failed)
 		return false;
-	if (!reel_dwarf_payer(list->dwarf)->ranges_left) {
-		reel_dwarf_payer(list->dwarf)->exhausted = true;
+	if (!reel_dwarf_charged(list->dwarf)->ranges_left) {
+		reel_dwarf_charged(list->dwarf)->exhausted = true;
 		return false;
 	}
 	if (reel_cursor_left(&list->cursor) >= ENTRY_MAX)
@@ -49,7 +49,7 @@ static bool next_entry(struct list *list)
 static void count_entry(const struct list *list, const uint8_t *begin)
 {
 	uint64_t size = (uint64_t)(list->cursor.at - begin),
-		 *left = &reel_dwarf_payer(list->dwarf)->ranges_left;
+		 *left = &reel_dwarf_charged(list->dwarf)->ranges_left;
 
 	*left -= size < *left ? size : *left;
 }
@@ -193,7 +193,8 @@ static struct reel_error *add_all(const struct reel_die_ranges *to, struct list 
 		if (reel_dwarf_constant(&at[REEL_AT_HIGH_PC], &end))
 			return reel_die_range_add(to, begin, wrap(unit, begin + end), value);
 	}
-	list->section = is_new ? &list->dwarf->range_lists : &reel_dwarf_payer(list->dwarf)->ranges;
+	list->section =
+		is_new ? &list->dwarf->range_lists : &reel_dwarf_charged(list->dwarf)->ranges;
 	if (!at[REEL_AT_RANGES].form ||
 	    !list_offset(list->dwarf, unit, &at[REEL_AT_RANGES], &offset))
 		return NULL;

@@ -217,7 +217,7 @@ static struct reel_section table_at(struct reel_dwarf *dwarf, uint64_t offset)
 		table.size = dwarf->abbreviations.size - offset;
 	if (table.size > dwarf->abbreviations_left) {
 		table.size = dwarf->abbreviations_left;
-		reel_dwarf_payer(dwarf)->exhausted |= !table.size;
+		reel_dwarf_charged(dwarf)->exhausted |= !table.size;
 	}
 	table.bytes = reel_section_need(&dwarf->abbreviations, offset, table.size);
 	if (!table.bytes)
@@ -500,13 +500,13 @@ bool reel_dwarf_is_short_of_memory(const struct reel_dwarf *dwarf)
 
 bool reel_dwarf_work(struct reel_dwarf *dwarf, uint64_t size)
 {
-	struct reel_dwarf *payer = reel_dwarf_payer(dwarf);
+	struct reel_dwarf *charged = reel_dwarf_charged(dwarf);
 
-	if (size <= payer->work_left) {
-		payer->work_left -= size;
+	if (size <= charged->work_left) {
+		charged->work_left -= size;
 		return true;
 	}
-	payer->exhausted = true;
+	charged->exhausted = true;
 	return false;
 }
 

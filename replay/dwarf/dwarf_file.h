@@ -79,7 +79,7 @@ struct reel_dwarf {
 };
 
 /* Counts the work of reading `dwarf`. */
-static inline struct reel_dwarf *reel_dwarf_payer(struct reel_dwarf *dwarf)
+static inline struct reel_dwarf *reel_dwarf_charged(struct reel_dwarf *dwarf)
 {
 	return dwarf->skeletons ? dwarf->skeletons : dwarf;
 }

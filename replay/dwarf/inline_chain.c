@@ -215,7 +215,7 @@ static struct reel_error *read_inlined(const struct reel_dies *dies, struct reel
 	uint64_t last = function->die_offset;
 
 	nesting->n = 0;
-	if (reel_dwarf_payer(dies->dwarf)->exhausted)
+	if (reel_dwarf_charged(dies->dwarf)->exhausted)
 		return NULL;
 	scan_unit(dies, unit, function->die_offset, &scan);
 	while (!error && reel_die_scan_next(&scan, &die)) {

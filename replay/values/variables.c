@@ -107,9 +107,9 @@ struct reel_error *reel_variables_add_call_value(struct reel_variables *variable
 static struct reel_error *block_holds(struct reel_die_reader *reader,
 				      const struct reel_full_die *die, uint64_t address, bool *ret)
 {
-	struct reel_dwarf *payer = reel_dwarf_payer(die->at.dwarf);
-	uint64_t left = payer->ranges_left, work_left = payer->work_left;
-	bool exhausted = payer->exhausted;
+	struct reel_dwarf *charged = reel_dwarf_charged(die->at.dwarf);
+	uint64_t left = charged->ranges_left, work_left = charged->work_left;
+	bool exhausted = charged->exhausted;
 	struct reel_range_map map = { 0 };
 	struct reel_die_ranges to = { &map, 0, UINT64_MAX };
 	struct reel_die_values values;
@@ -121,9 +121,9 @@ static struct reel_error *block_holds(struct reel_die_reader *reader,
 		return NULL;
 	error = reel_die_ranges_add(&to, die->at.dwarf, die->at.unit, &values, 0, &n);
 	reel_die_reader_work(reader, 16 * n + 1);
-	payer->ranges_left = left;
-	payer->work_left = work_left;
-	payer->exhausted = exhausted;
+	charged->ranges_left = left;
+	charged->work_left = work_left;
+	charged->exhausted = exhausted;
 	*ret = !error && reel_range_map_find_unbuilt(&map, address);
 	reel_range_map_free(&map);
 	return error;
