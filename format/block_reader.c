@@ -95,6 +95,13 @@ static bool room_reserve(struct room *room, size_t size)
 	return room->bytes != NULL;
 }
 
+struct reel_error *reel_reader_prefix(const struct reel_reader *reader,
+				      const struct reel_block *block, struct reel_error *error)
+{
+	return reel_error_prefix(error, "%s: block %u at offset %llu", reader->source.name,
+				 block->header.sequence, (unsigned long long)block->offset);
+}
+
 static struct reel_error *prefix(const struct reel_block_reader *block_reader,
 				 struct reel_error *error)
 {

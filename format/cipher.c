@@ -24,22 +24,13 @@ struct reel_cipher {
 	uint8_t key[KEY_SIZE];
 };
 
-struct reel_error *reel_cipher_init(void)
-{
-	return sodium_init() < 0
-		       ? reel_error_create(
-				 REEL_ERROR_OS,
-				 "cannot initialize libsodium: no source of random numbers")
-		       : NULL;
-}
-
 /* ---- the file's key ------------------------------------------------------------------- */
 
 /* In memory that is excluded from core dumps, and from swap if the limits allow. */
 static struct reel_error *cipher_new(const uint8_t file_header[REEL_FILE_HEADER_SIZE],
 				     struct reel_cipher **ret)
 {
-	struct reel_error *error = reel_cipher_init();
+	struct reel_error *error = reel_crypto_init();
 
 	*ret = NULL;
 	if (error)

@@ -28,9 +28,6 @@
 /* The key of one file.  Once created, several threads may use it at once. */
 struct reel_cipher;
 
-/* Initializes the crypto library; safe to call again. */
-struct reel_error *reel_cipher_init(void) REEL_MUST_CHECK;
-
 /* A new random key for the file that begins with this header. */
 struct reel_error *reel_cipher_create(const uint8_t file_header[REEL_FILE_HEADER_SIZE],
 				      struct reel_cipher **ret) REEL_MUST_CHECK;

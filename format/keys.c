@@ -31,6 +31,15 @@ _Static_assert(crypto_box_PUBLICKEYBYTES == REEL_KEY_SIZE &&
 		       crypto_box_SECRETKEYBYTES == REEL_KEY_SIZE,
 	       "X25519");
 
+struct reel_error *reel_crypto_init(void)
+{
+	return sodium_init() < 0
+		       ? reel_error_create(
+				 REEL_ERROR_OS,
+				 "cannot initialize libsodium: no source of random numbers")
+		       : NULL;
+}
+
 void reel_public_key_id(const struct reel_public_key *key, uint8_t ret[REEL_KEY_ID_SIZE])
 {
 	uint8_t digest[DIGEST_SIZE];
@@ -215,7 +224,7 @@ static struct reel_error *add_public_file(struct reel_public_keys *keys, const c
 
 struct reel_error *reel_public_keys_add(struct reel_public_keys *keys, const char *text)
 {
-	struct reel_error *error = reel_cipher_init();
+	struct reel_error *error = reel_crypto_init();
 	struct reel_public_key key;
 	size_t size = strlen(text);
 
@@ -282,7 +291,7 @@ struct reel_error *reel_identities_load(struct reel_identities *identities, cons
 	unsigned number = 0;
 	const char *line;
 
-	TRY(reel_cipher_init());
+	TRY(reel_crypto_init());
 	TRY(read_file(path, &text));
 	while (!error && (line = next_line(&text, &at, &number, &size))) {
 		struct reel_identity identity;
@@ -358,7 +367,7 @@ struct reel_error *reel_identity_create(const char *path,
 	struct reel_error *error;
 	int fd;
 
-	TRY(reel_cipher_init());
+	TRY(reel_crypto_init());
 	TRY(reel_output_place_open_folder(path, &place));
 	fd = reel_output_place_create(&place, place.name);
 	if (fd < 0)

@@ -41,6 +41,9 @@ struct reel_identities {
 	size_t n;
 };
 
+/* Initializes the crypto library; safe to call again. */
+struct reel_error *reel_crypto_init(void) REEL_MUST_CHECK;
+
 /* Identifies a key: the first bytes of BLAKE2b-256 of the public key. */
 void reel_public_key_id(const struct reel_public_key *key, uint8_t ret[REEL_KEY_ID_SIZE]);
 

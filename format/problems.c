@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "format/problems.h"
+#include "format/reader_internal.h"
 
 void reel_problems_init(struct reel_problems *problems, size_t max)
 {

@@ -2,47 +2,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/array.h"
 #include "format/reader_internal.h"
 
 /* Nobody reads a report of more. */
 #define PROBLEMS_MAX 1000
-
-struct reel_error *reel_reader_add_block(struct reel_reader *reader, const struct reel_block *block)
-{
-	if (!reel_array_reserve(&reader->blocks, reader->n_blocks, &reader->blocks_capacity,
-				sizeof(*reader->blocks)))
-		return reel_error_no_memory();
-	reader->blocks[reader->n_blocks++] = *block;
-	return NULL;
-}
-
-uint64_t reel_reader_blocks_end(const struct reel_reader *reader)
-{
-	return reader->source.size - (reader->has_trailer ? REEL_TRAILER_SIZE : 0);
-}
-
-struct reel_error *reel_reader_read_header(const struct reel_reader *reader, uint64_t offset,
-					   bool *found_ret, struct reel_block *ret)
-{
-	uint64_t end = reel_reader_blocks_end(reader);
-	uint8_t bytes[REEL_BLOCK_HEADER_SIZE];
-
-	*found_ret = false;
-	if (offset > end || end - offset < sizeof(bytes))
-		return NULL;
-	TRY(reel_source_read(&reader->source, offset, bytes, sizeof(bytes)));
-	ret->offset = offset;
-	*found_ret = reel_block_header_load(bytes, reader->header.id, &ret->header);
-	return NULL;
-}
-
-struct reel_error *reel_reader_prefix(const struct reel_reader *reader,
-				      const struct reel_block *block, struct reel_error *error)
-{
-	return reel_error_prefix(error, "%s: block %u at offset %llu", reader->source.name,
-				 block->header.sequence, (unsigned long long)block->offset);
-}
 
 /*
  * Each block header has its own checksum, and the file's tag, which is enough to find all blocks.

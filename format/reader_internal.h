@@ -4,9 +4,24 @@
 #define FORMAT_READER_INTERNAL_H
 
 #include "format/cipher.h"
-#include "format/problems.h"
 #include "format/reader.h"
 #include "format/source.h"
+
+/* A bounded list of problems, however many a file has. */
+struct reel_problems {
+	struct reel_problem *list;
+	size_t n, max;
+	/* Problems beyond `max`; the last item reports the number. */
+	uint64_t more;
+	/* Memory ran out: some are not in the list. */
+	bool failed;
+};
+
+void reel_problems_init(struct reel_problems *problems, size_t max);
+void reel_problems_clear(struct reel_problems *problems);
+void reel_problems_free(struct reel_problems *problems);
+void reel_problems_add(struct reel_problems *problems, enum reel_error_code code, uint64_t offset,
+		       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 struct reel_reader {
 	struct reel_source source;
@@ -28,8 +43,6 @@ struct reel_reader {
 	char *lock_keys;
 };
 
-struct reel_error *reel_reader_add_block(struct reel_reader *reader,
-					 const struct reel_block *block) REEL_MUST_CHECK;
 /* Reads the header at `offset`; *found_ret is false if none is valid. */
 struct reel_error *reel_reader_read_header(const struct reel_reader *reader, uint64_t offset,
 					   bool *found_ret, struct reel_block *ret) REEL_MUST_CHECK;
@@ -50,11 +63,6 @@ struct reel_error *reel_reader_open_first_keys(
 /* Uses the second key block, once the blocks are known.  CORRUPT if it is damaged. */
 struct reel_error *reel_reader_open_last_keys(
 	struct reel_reader *reader, const struct reel_identities *identities) REEL_MUST_CHECK;
-/* Whether block number `i` is where a key block is allowed. */
-bool reel_reader_is_place_of_keys(const struct reel_reader *reader, size_t i);
-/* CORRUPT if it is damaged, or not the key block that the file's key is bound to. */
-struct reel_error *reel_reader_check_keys(const struct reel_reader *reader,
-					  const struct reel_block *block) REEL_MUST_CHECK;
 /*
  * Keeps only those blocks that the writer can have written, and restores the hidden fields of their
  * headers; the others become problems.
@@ -63,9 +71,6 @@ struct reel_error *reel_reader_sift(struct reel_reader *reader) REEL_MUST_CHECK;
 
 /* The raw records of the loaded block, which live as long as it. */
 struct reel_bytes reel_block_reader_raw(const struct reel_block_reader *block_reader);
-
-/* The file's size less its trailer. */
-uint64_t reel_reader_blocks_end(const struct reel_reader *reader);
 
 /*
  * Finds the blocks by the index that the trailer names.  If the index is damaged or wrong,

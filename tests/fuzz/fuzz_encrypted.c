@@ -209,7 +209,7 @@ static void make_world(void)
 	struct result result = { .first = true };
 
 	randombytes_set_implementation(&randomness);
-	must(reel_cipher_init());
+	must(reel_crypto_init());
 	world.identities.list = calloc(1, sizeof(*world.identities.list));
 	world.identities.n = 1;
 	crypto_box_seed_keypair(world.identities.list->public.bytes, world.identities.list->secret,

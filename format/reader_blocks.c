@@ -1,19 +1,147 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Finding blocks by walking from header to header, and resynchronizing after damage: SPEC.md,
- * section 10.  No byte is searched twice, so the time is linear in the file's size, whatever its
- * contents.
- */
+/* Finding the blocks of a file: by its index, or by a scan. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "format/reader_internal.h"
 
-#define WINDOW (256u << 10)
-
 typedef unsigned long long ull;
+
+static struct reel_error *add_block(struct reel_reader *reader, const struct reel_block *block)
+{
+	if (!reel_array_reserve(&reader->blocks, reader->n_blocks, &reader->blocks_capacity,
+				sizeof(*reader->blocks)))
+		return reel_error_no_memory();
+	reader->blocks[reader->n_blocks++] = *block;
+	return NULL;
+}
+
+/* The file's size less its trailer. */
+static uint64_t blocks_end(const struct reel_reader *reader)
+{
+	return reader->source.size - (reader->has_trailer ? REEL_TRAILER_SIZE : 0);
+}
+
+struct reel_error *reel_reader_read_header(const struct reel_reader *reader, uint64_t offset,
+					   bool *found_ret, struct reel_block *ret)
+{
+	uint64_t end = blocks_end(reader);
+	uint8_t bytes[REEL_BLOCK_HEADER_SIZE];
+
+	*found_ret = false;
+	if (offset > end || end - offset < sizeof(bytes))
+		return NULL;
+	TRY(reel_source_read(&reader->source, offset, bytes, sizeof(bytes)));
+	ret->offset = offset;
+	*found_ret = reel_block_header_load(bytes, reader->header.id, &ret->header);
+	return NULL;
+}
+
+/* ---- by the index --------------------------------------------------------------------- */
+
+/*
+ * SPEC.md, section 3.3.  The index is used only if its blocks exist and fill the file without a
+ * gap: then it agrees with a scan.  Otherwise a scan reports the problems.
+ */
+
+/* Checks the entry's block, which must begin at the previous block's end, `offset`. */
+static struct reel_error *believe(struct reel_reader *reader,
+				  const struct reel_record_index_entry *entry, uint64_t *offset,
+				  bool *believed_ret)
+{
+	struct reel_block block;
+	struct reel_error *error;
+
+	*believed_ret = false;
+	if (entry->offset != *offset || entry->sequence != reader->n_blocks)
+		return NULL;
+	error = reel_reader_read_header(reader, entry->offset, believed_ret, &block);
+	if (error || !*believed_ret)
+		return error;
+	*believed_ret = block.header.sequence == entry->sequence;
+	*offset += REEL_BLOCK_HEADER_SIZE + block.header.stored_size;
+	return add_block(reader, &block);
+}
+
+static struct reel_error *believe_all(struct reel_reader *reader,
+				      struct reel_block_reader *block_reader,
+				      const struct reel_block *index, bool *believed_ret)
+{
+	uint64_t offset = REEL_FILE_HEADER_SIZE;
+	struct reel_block_item item;
+	struct reel_error *error;
+
+	for (;;) {
+		TRY(reel_block_reader_next(block_reader, &item));
+		if (item.kind == REEL_ITEM_END)
+			break;
+		if (item.kind != REEL_ITEM_RECORD)
+			continue;
+		error = believe(reader, &item.record.index_entry, &offset, believed_ret);
+		if (error || !*believed_ret)
+			return error;
+	}
+	*believed_ret = offset == index->offset && index->header.sequence == reader->n_blocks;
+	return *believed_ret ? add_block(reader, index) : NULL;
+}
+
+static struct reel_error *read_index(struct reel_reader *reader, const struct reel_block *index,
+				     bool *believed_ret)
+{
+	_cleanup_block_reader_ struct reel_block_reader *block_reader = NULL;
+
+	TRY(reel_block_reader_create(reader, &block_reader));
+	TRY(reel_block_reader_load(block_reader, index));
+	return believe_all(reader, block_reader, index, believed_ret);
+}
+
+static bool is_damage(const struct reel_error *error)
+{
+	enum reel_error_code code = reel_error_code(error);
+
+	return code == REEL_ERROR_CORRUPT || code == REEL_ERROR_UNSUPPORTED;
+}
+
+struct reel_error *reel_reader_read_index(struct reel_reader *reader, bool *found_ret)
+{
+	struct reel_block index;
+	struct reel_error *error = NULL;
+
+	TRY(reel_reader_read_header(reader, reader->index_offset, found_ret, &index));
+	/* The index comes right before the trailer. */
+	if (*found_ret)
+		*found_ret = index.header.type == REEL_BLOCK_INDEX &&
+			     index.header.stored_size ==
+				     blocks_end(reader) - index.offset - REEL_BLOCK_HEADER_SIZE;
+	if (*found_ret) {
+		*found_ret = false;
+		error = read_index(reader, &index, found_ret);
+	}
+	if (error && !is_damage(error))
+		return error;
+	/* A valid index with wrong entries does no harm: the scan reports the problems. */
+	if (error)
+		reel_problems_add(&reader->problems, reel_error_code(error), reader->index_offset,
+				  "%s; scanning the file", reel_error_message(error));
+	reader->has_bad_index = error != NULL;
+	if (error || !*found_ret)
+		reader->n_blocks = 0;
+	*found_ret = !error && *found_ret;
+	reel_error_destroy(error);
+	return NULL;
+}
+
+/* ---- by a scan ------------------------------------------------------------------------ */
+
+/*
+ * Walks from header to header, and resynchronizes after damage: SPEC.md, section 10.  No byte is
+ * searched twice, so the time is linear in the file's size, whatever its contents.
+ */
+
+#define WINDOW (256u << 10)
 
 struct scan {
 	struct reel_reader *reader;
@@ -82,7 +210,7 @@ static struct reel_error *search(struct scan *scan, uint64_t offset, uint64_t *r
 	return NULL;
 }
 
-static struct reel_error *add_block(struct scan *scan, const struct reel_block *block)
+static struct reel_error *add_scanned(struct scan *scan, const struct reel_block *block)
 {
 	struct reel_reader *reader = scan->reader;
 	uint32_t sequence = block->header.sequence;
@@ -103,7 +231,7 @@ static struct reel_error *add_block(struct scan *scan, const struct reel_block *
 		reel_problems_add(&reader->problems, REEL_ERROR_CORRUPT, block->offset,
 				  "%s: block %u at offset %llu: follows a trailer",
 				  reader->source.name, sequence, (ull)block->offset);
-	return reel_reader_add_block(reader, block);
+	return add_block(reader, block);
 }
 
 /* A trailer followed by damage: the writer did finish the file. */
@@ -205,7 +333,7 @@ static struct reel_error *pass(struct scan *scan, struct position *position, boo
 	if (!*passed_ret)
 		return NULL;
 	position->at = position->resync + block->header.stored_size;
-	return add_block(scan, block);
+	return add_scanned(scan, block);
 }
 
 static struct reel_error *walk(struct scan *scan)
@@ -235,7 +363,7 @@ struct reel_error *reel_reader_scan(struct reel_reader *reader)
 	_cleanup_free_ uint8_t *window = malloc(WINDOW);
 	struct scan scan = {
 		.reader = reader,
-		.end = reel_reader_blocks_end(reader),
+		.end = blocks_end(reader),
 		.window = window,
 	};
 
