@@ -4,7 +4,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/large_memory.h"
+#include "base/memory.h"
 #include "format/reader_internal.h"
 #include "format/schema.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/large_memory.h"
+#include "base/memory.h"
 #include "format/record.h"
 #include "format/codec/thread_table.h"
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "format/timeline/jit_index.h"
 #include "format/timeline/timeline.h"
 
@@ -82,7 +83,7 @@ struct reel_error *reel_jit_add_symbol(struct reel_timeline *timeline, struct re
 
 	if (!record->name.size && record->source == REEL_JIT_ELF)
 		return add_end(space, record->time, record->address, record->size);
-	symbol = reel_arena_take(&timeline->jit_arena, sizeof(*symbol));
+	symbol = reel_arena_allocate(&timeline->jit_arena, sizeof(*symbol));
 	name = intern(timeline, record->name);
 	if (!symbol || !name)
 		return reel_error_no_memory();
@@ -105,7 +106,7 @@ struct reel_error *reel_jit_add_unwind(struct reel_timeline *timeline, struct re
 				       const struct reel_record_jit_unwind *record)
 {
 	struct reel_record_jit_unwind *unwind =
-		reel_arena_take(&timeline->jit_arena, sizeof(*unwind));
+		reel_arena_allocate(&timeline->jit_arena, sizeof(*unwind));
 
 	if (!unwind)
 		return reel_error_no_memory();

@@ -102,20 +102,6 @@ struct reel_timeline {
 	struct reel_arena_chunk *arena;
 };
 
-/* Collecting (pending.c): keeps a copy of the record. */
-struct reel_error *reel_timeline_collect(struct reel_timeline *timeline,
-					 const struct reel_record *record) REEL_MUST_CHECK;
-/* Applies the collected records, in order of time, and drops them. */
-struct reel_error *reel_timeline_apply_pending(struct reel_timeline *timeline) REEL_MUST_CHECK;
-void reel_timeline_drop_pending(struct reel_timeline *timeline);
-
-/* Memory that lasts as long as its list of chunks; NULL if out of memory. */
-void *reel_arena_take(struct reel_arena_chunk **arena, size_t size);
-void reel_arena_free(struct reel_arena_chunk **arena);
-/* Applies a checked record with a time; ignores others. */
-struct reel_error *reel_timeline_apply(struct reel_timeline *timeline,
-				       const struct reel_record *record) REEL_MUST_CHECK;
-
 /* Records about spaces (spaces.c). Fields are in range. */
 struct reel_space *reel_space_find(const struct reel_timeline *timeline, uint64_t id);
 /* Makes the space if it is unknown. */
