@@ -8,12 +8,9 @@
 
 /* Register 31 is sp, or the zero register. */
 enum { X, XSP };
-#define X0_TO_30                                                                                   \
-	0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24,  \
-		25, 26, 27, 28, 29, 30
 static const uint8_t register_sets[][32] = {
-	[X] = { X0_TO_30, REEL_ARCH_NO_REGISTER },
-	[XSP] = { X0_TO_30, 31 },
+	[X] = { 0, ONE_TO_30, REEL_ARCH_NO_REGISTER },
+	[XSP] = { 0, ONE_TO_30, 31 },
 };
 
 /* The places of registers in an instruction; RD is also Rt's, and RM Rs's. */

@@ -43,6 +43,11 @@
 		.by_immediate = true                                                               \
 	}
 
+/* Registers that each architecture with 32 of them numbers the same way. */
+#define ONE_TO_30                                                                                  \
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, \
+		26, 27, 28, 29, 30
+
 /* Instead of a register: an untracked one. */
 #define NO_OPERAND 0
 

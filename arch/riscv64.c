@@ -53,23 +53,9 @@ static const uint8_t sigreturn[] = { 0x93, 0x08, 0xb0, 0x08, 0x73, 0x00, 0x00, 0
 #define SAVED(reg)     CFA_OFFSET_SF(reg, -(38 + (reg)))
 #define SAVED_FAR(reg) CFA_OFFSET_SF2(reg, -(38 + (reg)))
 static const uint8_t signal_program[] = {
-	CFA_DEF_CFA(SP, 0), CFA_OFFSET_SF(PC, -38),
-	SAVED(1),	    SAVED(2),
-	SAVED(3),	    SAVED(4),
-	SAVED(5),	    SAVED(6),
-	SAVED(7),	    SAVED(8),
-	SAVED(9),	    SAVED(10),
-	SAVED(11),	    SAVED(12),
-	SAVED(13),	    SAVED(14),
-	SAVED(15),	    SAVED(16),
-	SAVED(17),	    SAVED(18),
-	SAVED(19),	    SAVED(20),
-	SAVED(21),	    SAVED(22),
-	SAVED(23),	    SAVED(24),
-	SAVED(25),	    SAVED(26),
-	SAVED_FAR(27),	    SAVED_FAR(28),
-	SAVED_FAR(29),	    SAVED_FAR(30),
-	SAVED_FAR(31),
+	CFA_DEF_CFA(SP, 0), CFA_OFFSET_SF(PC, -38), CFA_1_TO_25(SAVED),
+	SAVED(26),	    SAVED_FAR(27),	    SAVED_FAR(28),
+	SAVED_FAR(29),	    SAVED_FAR(30),	    SAVED_FAR(31),
 };
 
 static const struct reel_arch_signal_frame signal_frames[] = {

@@ -8,40 +8,7 @@
 
 enum { X };
 /* x0 is always 0. */
-static const uint8_t register_sets[][32] = {
-	[X] = { REEL_ARCH_NO_REGISTER,
-		1,
-		2,
-		3,
-		4,
-		5,
-		6,
-		7,
-		8,
-		9,
-		10,
-		11,
-		12,
-		13,
-		14,
-		15,
-		16,
-		17,
-		18,
-		19,
-		20,
-		21,
-		22,
-		23,
-		24,
-		25,
-		26,
-		27,
-		28,
-		29,
-		30,
-		31 },
-};
+static const uint8_t register_sets[][32] = { [X] = { REEL_ARCH_NO_REGISTER, ONE_TO_30, 31 } };
 
 /* C_: for compressed instructions; three-bit fields select x8 to x15. */
 enum { RD = 1, RS1, RS2, C_RS2, C_RD3, C_RS3, RA, SP, A0 };
