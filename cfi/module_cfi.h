@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the call frame information of an ELF file. */
+/* Finds the call frame information of an ELF file, and which symbols it lets reach an address. */
 #ifndef CFI_MODULE_CFI_H
 #define CFI_MODULE_CFI_H
 
 #include "cfi/cfi.h"
 #include "elf/elf_file.h"
+#include "elf/symbol_table.h"
 #include "cfi/go_frames.h"
 
 /*
@@ -26,5 +27,20 @@ void reel_module_cfi_take(struct reel_cfi_input *input, struct reel_go_frames *g
 struct reel_error *reel_module_cfi_create(struct reel_elf_file *file, struct reel_elf_file *debug,
 					  const struct reel_arch *arch,
 					  struct reel_cfi **ret) REEL_MUST_CHECK;
+
+enum reel_symbol_reach {
+	REEL_SYMBOL_REACHES,
+	REEL_SYMBOL_ENDS_BEFORE,
+	/* Neither its size nor an FDE is known: check the code between. */
+	REEL_SYMBOL_ASK_CODE,
+};
+
+/*
+ * Whether the table's symbol for an address really names it.  A symbol without a size extends to
+ * the next one, but not beyond its FDE or into a different one: in a stripped file the symbols in
+ * between are gone.  `cfi` may be NULL.
+ */
+enum reel_symbol_reach reel_symbol_reach(const struct reel_symbol *symbol, uint64_t address,
+					 struct reel_cfi *cfi);
 
 #endif

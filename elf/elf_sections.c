@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "base/bytes.h"
-#include "elf/elf_sections.h"
 #include "base/files.h"
+#include "base/text.h"
+#include "elf/elf_sections.h"
 
 /*
  * The maximum total size of a file's sections, as a multiple of its bytes.  Compression shrinks
@@ -314,4 +316,18 @@ bool reel_elf_sections_header(const struct reel_elf_sections *sections, const ch
 			return true;
 	}
 	return false;
+}
+
+void reel_elf_clean_names(char *image, size_t size)
+{
+	Elf *elf = elf_memory(image, size);
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_STRTAB &&
+		    header.sh_offset <= size && header.sh_size <= size - header.sh_offset)
+			reel_text_clean(image + header.sh_offset, header.sh_size);
+	}
+	elf_end(elf);
 }

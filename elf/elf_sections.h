@@ -69,4 +69,8 @@ bool reel_elf_sections_find(struct reel_elf_sections *sections, const char *name
 bool reel_elf_sections_next(struct reel_elf_sections *sections, Elf_Scn **at, const char *name,
 			    struct reel_loaded_bytes *ret);
 
+/* Replaces control characters in an ELF file's string tables: other programs print its symbols'
+ * names as they are. */
+void reel_elf_clean_names(char *image, size_t size);
+
 #endif

@@ -22,4 +22,11 @@ struct reel_plt_stub {
 struct reel_error *reel_plt_read(struct reel_elf_file *file, struct reel_plt_stub **ret,
 				 size_t *n_ret) REEL_MUST_CHECK;
 
+/*
+ * The address named by the operand at `code`, which is at `address`: a call's target; for a PLT
+ * stub, the word of the GOT.  `got` is DT_PLTGOT, `kind` one of enum reel_arch_address; `code` must
+ * have the operand's full size.
+ */
+uint64_t reel_operand_address(unsigned kind, const uint8_t *code, uint64_t address, uint64_t got);
+
 #endif

@@ -3,11 +3,10 @@
 
 #include "base/id_table.h"
 #include "elf/go_table.h"
-#include "elf/operand.h"
+#include "elf/plt.h"
 #include "elf/image/image_parts.h"
 #include "elf/image/hit_image.h"
 #include "cfi/module_cfi.h"
-#include "cfi/symbol_reach.h"
 
 /* Code before an address that the search for its function's begin may read
  * (replay/synthesis/beginnings.c), plus 16 for rounding up. */

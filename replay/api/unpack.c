@@ -17,7 +17,7 @@
 #include "base/output_place.h"
 #include "base/id_table.h"
 #include "base/sized.h"
-#include "elf/clean_names.h"
+#include "elf/elf_sections.h"
 #include "elf/file_search.h"
 #include "replay/capture/capture.h"
 

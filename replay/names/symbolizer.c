@@ -6,7 +6,7 @@
 #include "replay/dwarf/embedded_lines.h"
 #include "elf/go_table.h"
 #include "elf/symbol_table.h"
-#include "cfi/symbol_reach.h"
+#include "cfi/module_cfi.h"
 #include "elf/demangle.h"
 #include "replay/names/symbolizer.h"
 #include "replay/values/variables.h"
