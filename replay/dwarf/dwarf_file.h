@@ -24,7 +24,7 @@ struct reel_unit {
 	uint64_t abbreviations_offset;
 	struct reel_unit_format format;
 	uint16_t tag, language; /* of its DIE; tag 0: unreadable */
-	bool has_ranges;	/* its DIE has the ranges of its code: cu_ranges.c */
+	bool has_ranges;	/* its DIE has the ranges of its code: debug_info.c */
 	/* NULL until the unit is loaded. */
 	const struct reel_abbreviations *abbreviations;
 	/* From its DIE: bases for values of other forms. */
