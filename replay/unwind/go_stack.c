@@ -8,7 +8,7 @@
  */
 #include <elf.h>
 
-#include "replay/unwind/waiting_stack.h"
+#include "replay/unwind/unwind_internal.h"
 
 /* Words of a gobuf (runtime/runtime2.go); the frame pointer is the first one since Go 1.25. */
 enum { GOBUF_SP, GOBUF_PC, GOBUF_FP_1_25 = 5, GOBUF_FP, GOBUF_WORDS };

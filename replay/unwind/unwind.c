@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "replay/unwind/unwind_cache.h"
-#include "replay/unwind/waiting_stack.h"
+#include "replay/unwind/unwind_internal.h"
 
 #define MAX_FRAMES_DEFAULT 16384
 /* Room at first. */

@@ -43,7 +43,7 @@ struct reel_seen_words {
 	uint64_t failed[REEL_SEEN_FAILED];
 };
 
-/* Where a stack continues (waiting_stack.h); sp 0: unknown. */
+/* Where a stack continues (go_stack.c); sp 0: unknown. */
 struct reel_place {
 	uint64_t sp, fp; /* fp 0: unknown */
 	uint64_t pc;	 /* 0: within the function that leaves the other stack */
@@ -309,5 +309,19 @@ bool reel_walk_is_landing_pad(const struct reel_walk *walk);
  * precedes it.  True if the code is unreadable.
  */
 bool reel_walk_is_behind_system_call(const struct reel_walk *walk, uint64_t address);
+
+/*
+ * A runtime may run functions on a stack of its own while the stack that needs them waits.  How it
+ * notes where the waiting stack continues is known only to files that carry the runtime's name.
+ */
+
+/* By the runtime's notes in the walk's input, sets `waiting` and `own`. */
+void reel_walk_read_places(struct reel_walk *walk);
+
+/* No stack waits, and this one begins here.  sp must be known. */
+bool reel_walk_begins_stack(const struct reel_walk *walk);
+
+/* Where the stack continues that has been entered at `sp` for a place without a pc. */
+struct reel_place reel_walk_place_before(const struct reel_walk *walk, uint64_t sp);
 
 #endif

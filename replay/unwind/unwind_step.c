@@ -25,7 +25,7 @@
  * Without a way, the walk stops, with the reason.
  */
 #include "replay/unwind/unwind_cache.h"
-#include "replay/unwind/waiting_stack.h"
+#include "replay/unwind/unwind_internal.h"
 
 /* Consecutive frames that may leave sp unchanged: leaf functions of CPUs with a link register do,
  * one at a time. */
