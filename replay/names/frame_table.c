@@ -494,26 +494,13 @@ static struct reel_error *add_mark(struct reel_frame_table *table, const void *k
 	return error;
 }
 
-/* A frame that is only a text, by whose address it is found. */
-static struct reel_error *add_text(struct reel_frame_table *table, const char *text,
-				   struct reel_address_frames *ret)
+struct reel_error *reel_frame_table_text(struct reel_frame_table *table, const char *text,
+					 struct reel_address_frames *ret)
 {
 	struct reel_frame frame = nameless;
 
 	frame.function = text;
 	return add_mark(table, text, 0, &frame, ret);
-}
-
-struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
-					struct reel_address_frames *ret)
-{
-	return add_text(table, "[part of the stack was not kept]", ret);
-}
-
-struct reel_error *reel_frame_table_woken(struct reel_frame_table *table,
-					  struct reel_address_frames *ret)
-{
-	return add_text(table, "[woken by]", ret);
 }
 
 /* What stands for functions without a name, and for the file of all. */

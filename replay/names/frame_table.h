@@ -38,12 +38,10 @@ struct reel_error *reel_frame_table_user(struct reel_frame_table *table,
 					 const struct reel_record_module *program, uint64_t address,
 					 uint64_t lookup,
 					 struct reel_address_frames *ret) REEL_MUST_CHECK;
-/* The line between the stack of a waiting thread and, above it, that of the thread that woke it. */
-struct reel_error *reel_frame_table_woken(struct reel_frame_table *table,
-					  struct reel_address_frames *ret) REEL_MUST_CHECK;
-/* The frame for a part of the stack that was not kept (REEL_STEP_GAP). */
-struct reel_error *reel_frame_table_gap(struct reel_frame_table *table,
-					struct reel_address_frames *ret) REEL_MUST_CHECK;
+/* A frame that is only a text, by whose address it is found: a line between two stacks, or for a
+ * part of one that was not kept (REEL_STEP_GAP). */
+struct reel_error *reel_frame_table_text(struct reel_frame_table *table, const char *text,
+					 struct reel_address_frames *ret) REEL_MUST_CHECK;
 /* The frame at a line of a function that an interpreter runs; NULL: its record is missing. */
 struct reel_error *reel_frame_table_runtime(struct reel_frame_table *table, uint64_t runtime,
 					    const struct reel_runtime_function *function,

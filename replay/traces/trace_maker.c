@@ -205,12 +205,14 @@ static struct reel_error *name_address(struct reel_trace_maker *maker, uint64_t 
 
 static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
 {
+	static const char gap[] = "[part of the stack was not kept]";
 	const struct reel_unwind_frames *unwound = maker->unwound;
 
 	TRY(REEL_FIT(maker->new_frames, n, maker->new_capacity));
 	for (size_t i = 0; i < n; i++)
 		TRY(unwound->steps[i] == REEL_STEP_GAP
-			    ? reel_frame_table_gap(maker->capture->frames, &maker->new_frames[i])
+			    ? reel_frame_table_text(maker->capture->frames, gap,
+						    &maker->new_frames[i])
 			    : name_address(maker, unwound->addresses[i], unwound->lookups[i],
 					   &maker->new_frames[i]));
 	return NULL;

@@ -75,10 +75,11 @@ static void set_frame(struct reel_waker_join *join, size_t at, const struct wake
 static struct reel_error *join_frames(struct reel_waker_join *join, struct reel_capture *capture,
 				      const struct waker *waker, struct reel_trace *trace)
 {
+	static const char woken_by[] = "[woken by]";
 	struct reel_address_frames mark;
 	size_t n = waker->n;
 
-	TRY(reel_frame_table_woken(capture->frames, &mark));
+	TRY(reel_frame_table_text(capture->frames, woken_by, &mark));
 	TRY(reserve(join, n + 1 + trace->n_frames));
 	for (size_t i = 0; i < n; i++)
 		set_frame(join, i, &waker->frames[n - 1 - i]);
