@@ -47,40 +47,30 @@ static struct reel_error *set_command_line(struct perf_host *host, struct perf_c
 	return host->command_line.failed ? reel_error_no_memory() : NULL;
 }
 
+/* The member of a feature that is a text; NULL: none. */
+static char **text_of(struct perf_host *host, unsigned int feature)
+{
+	return feature == PERF_FEATURE_HOSTNAME	   ? &host->hostname
+	       : feature == PERF_FEATURE_OSRELEASE ? &host->release
+	       : feature == PERF_FEATURE_VERSION   ? &host->version
+	       : feature == PERF_FEATURE_ARCH	   ? &host->arch
+						   : NULL;
+}
+
 bool reel_perf_host_wants(unsigned int feature)
 {
-	switch (feature) {
-	case PERF_FEATURE_HOSTNAME:
-	case PERF_FEATURE_OSRELEASE:
-	case PERF_FEATURE_VERSION:
-	case PERF_FEATURE_ARCH:
-	case PERF_FEATURE_NRCPUS:
-	case PERF_FEATURE_CMDLINE:
-	case PERF_FEATURE_DIR_FORMAT:
-	case PERF_FEATURE_CLOCK_DATA:
-		return true;
-	}
-	return false;
+	return text_of(&(struct perf_host){ 0 }, feature) || feature == PERF_FEATURE_NRCPUS ||
+	       feature == PERF_FEATURE_CMDLINE || feature == PERF_FEATURE_DIR_FORMAT ||
+	       feature == PERF_FEATURE_CLOCK_DATA;
 }
 
 struct reel_error *reel_perf_host_feature(struct perf_host *host, unsigned int feature,
 					  struct perf_cursor cursor)
 {
-	struct reel_error *error = NULL;
+	char **text = text_of(host, feature);
+	struct reel_error *error = text ? set_text(text, &cursor) : NULL;
 
 	switch (feature) {
-	case PERF_FEATURE_HOSTNAME:
-		error = set_text(&host->hostname, &cursor);
-		break;
-	case PERF_FEATURE_OSRELEASE:
-		error = set_text(&host->release, &cursor);
-		break;
-	case PERF_FEATURE_VERSION:
-		error = set_text(&host->version, &cursor);
-		break;
-	case PERF_FEATURE_ARCH:
-		error = set_text(&host->arch, &cursor);
-		break;
 	case PERF_FEATURE_NRCPUS:
 		host->cpus_possible = perf_cursor_u32(&cursor);
 		host->cpus_online = perf_cursor_u32(&cursor);
