@@ -97,6 +97,10 @@ struct reel_error *reel_capture_end_block(struct reel_capture *capture,
 					  const struct reel_block_reader *block_reader,
 					  struct reel_error *error) REEL_MUST_CHECK;
 
+/* Checks that the capture's image of a module is intact and belongs to it (image_check.c).
+ * CORRUPT, MISMATCH or the errors of opening ELF files; NULL without an image. */
+struct reel_error *reel_image_check(const struct reel_module *module) REEL_MUST_CHECK;
+
 /* After all samples were read, compares their number with END's; a difference becomes a problem. */
 struct reel_error *reel_capture_check_samples(struct reel_capture *capture,
 					      uint64_t samples) REEL_MUST_CHECK;

@@ -2,7 +2,7 @@
 #include "cfi/module_cfi.h"
 #include "replay/dwarf/debug_parts.h"
 #include "replay/dwarf/embedded_lines.h"
-#include "replay/capture/image_check.h"
+#include "replay/capture/capture.h"
 
 /* CFI instructions per byte of an image: real ones take less than one. */
 #define WORK_FREE  (1u << 20)

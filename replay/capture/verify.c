@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "format/references.h"
 #include "replay/capture/capture.h"
-#include "replay/capture/image_check.h"
 
 typedef unsigned long long ull;
 
