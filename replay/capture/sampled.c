@@ -101,35 +101,12 @@ static struct reel_error *add_all_threads(struct reel_sampled *sampled,
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
-static bool add_fork(struct reel_sampled *sampled, uint64_t space, uint64_t parent, uint64_t origin)
-{
-	if (origin != REEL_ORIGIN_FORK)
-		return true;
-	if (!reel_array_reserve(&sampled->forks, sampled->n_forks, &sampled->forks_capacity,
-				sizeof(*sampled->forks)))
-		return false;
-	sampled->forks[sampled->n_forks++] = (struct fork){ space, parent };
-	return true;
-}
-
-static bool add_idle(struct reel_sampled *sampled, uint64_t space, uint64_t thread)
-{
-	if (!reel_array_reserve(&sampled->idle, sampled->n_idle, &sampled->idle_capacity,
-				sizeof(*sampled->idle)))
-		return false;
-	sampled->idle[sampled->n_idle++] = (struct idle){ space, thread };
-	return true;
-}
-
-static bool add_space(struct reel_sampled *sampled, uint64_t space)
+static struct reel_error *add_space(struct reel_sampled *sampled, uint64_t space)
 {
 	if (!space || reel_id_set_has(&sampled->spaces, space))
-		return true;
-	if (!reel_array_reserve(&sampled->space_list, sampled->n_spaces, &sampled->spaces_capacity,
-				sizeof(*sampled->space_list)))
-		return false;
-	sampled->space_list[sampled->n_spaces++] = space;
-	return reel_id_set_add(&sampled->spaces, space);
+		return NULL;
+	TRY(REEL_APPEND(sampled->space_list, sampled->n_spaces, sampled->spaces_capacity, space));
+	return reel_id_set_add(&sampled->spaces, space) ? NULL : reel_error_no_memory();
 }
 
 /*
@@ -140,6 +117,7 @@ static bool add_record(const void *context, const struct reel_record_frame *fram
 {
 	struct reel_sampled *sampled = (struct reel_sampled *)context;
 	struct reel_cursor cursor = frame->payload;
+	struct reel_error *error = NULL;
 	uint64_t id, other;
 
 	if (frame->id != REEL_RECORD_SPACE && frame->id != REEL_RECORD_THREAD &&
@@ -149,12 +127,17 @@ static bool add_record(const void *context, const struct reel_record_frame *fram
 	(void)reel_cursor_uleb(&cursor);
 	id = reel_cursor_uleb(&cursor);
 	other = reel_cursor_uleb(&cursor);
-	if (frame->id == REEL_RECORD_SPACE)
-		sampled->lacks_memory |= !add_fork(sampled, id, other, reel_cursor_uleb(&cursor));
+	if (frame->id == REEL_RECORD_SPACE && reel_cursor_uleb(&cursor) == REEL_ORIGIN_FORK)
+		error = REEL_APPEND(sampled->forks, sampled->n_forks, sampled->forks_capacity,
+				    (struct fork){ id, other });
+	else if (frame->id == REEL_RECORD_SPACE)
+		return false;
 	else if (reel_id_set_has(&sampled->threads, id))
-		sampled->lacks_memory |= !add_space(sampled, other);
+		error = add_space(sampled, other);
 	else
-		sampled->lacks_memory |= !add_idle(sampled, other, id);
+		error = REEL_APPEND(sampled->idle, sampled->n_idle, sampled->idle_capacity,
+				    (struct idle){ other, id });
+	sampled->lacks_memory |= error != NULL;
 	return false;
 }
 
@@ -219,8 +202,7 @@ static struct reel_error *add_parents(struct reel_sampled *sampled)
 		for (size_t at = REEL_PARTITION_POINT(sampled->n_forks, j,
 						      sampled->forks[j].space < space);
 		     at < sampled->n_forks && sampled->forks[at].space == space; at++)
-			if (!add_space(sampled, sampled->forks[at].parent))
-				return reel_error_no_memory();
+			TRY(add_space(sampled, sampled->forks[at].parent));
 	}
 	return NULL;
 }
