@@ -21,25 +21,25 @@
 /* For all trials together, to limit the work for a sample of some kilobytes. */
 #define STEPS_MAX 8192
 /* Recorded frames of a path. */
-#define PATH_MAX 512
+#define PATH_FRAMES_MAX 512
 /* Frames of a path that hardly arises from words that happen to be there. */
 #define FRAMES_BY_CHANCE 3
 
 /* From a word towards the root: the stack pointers of its frames, ascending. */
 struct path {
-	uint64_t sps[PATH_MAX];
+	uint64_t sps[PATH_FRAMES_MAX];
 	unsigned n;	     /* all frames, recorded or not */
 	bool lacks_register; /* in its last frame, so it does not reach the root */
 };
 
 static unsigned recorded(const struct path *path)
 {
-	return path->n < PATH_MAX ? path->n : PATH_MAX;
+	return path->n < PATH_FRAMES_MAX ? path->n : PATH_FRAMES_MAX;
 }
 
 static void append(struct path *path, uint64_t sp)
 {
-	if (path->n < PATH_MAX)
+	if (path->n < PATH_FRAMES_MAX)
 		path->sps[path->n] = sp;
 	path->n++;
 }
