@@ -20,7 +20,7 @@ struct reel_value reel_value_of_register(uint8_t slot, int64_t plus)
 /* Whether `at` fits its bit field. */
 static bool fits(int64_t at)
 {
-	return at >= -(1 << 23) && at < 1 << 23;
+	return at >= -(1 << 22) && at < 1 << 22;
 }
 
 struct reel_value reel_value_at_cfa(int64_t at)
@@ -37,6 +37,29 @@ struct reel_value reel_value_of_memory(uint8_t slot, int64_t at, int64_t plus)
 	return (struct reel_value){
 		.kind = REEL_VALUE_MEMORY, .slot = slot, .at = (int)at, .plus = (int32_t)plus
 	};
+}
+
+struct reel_value reel_value_shifted(uint8_t slot, int64_t shift)
+{
+	if (slot == REEL_ARCH_NO_SLOT || shift < 0 || shift >= 64)
+		return (struct reel_value){ 0 };
+	return (struct reel_value){ .kind = REEL_VALUE_SHIFTED, .slot = slot, .at = (int)shift };
+}
+
+struct reel_value reel_value_of_sum(uint8_t slot, struct reel_value added, int64_t shift,
+				    int64_t plus)
+{
+	bool is_memory = added.kind == REEL_VALUE_MEMORY;
+	int64_t at = (is_memory ? added.at : added.slot) * (int64_t)64 + shift;
+
+	if (slot == REEL_ARCH_NO_SLOT || added.plus || shift >= 64 || !fits(at) ||
+	    plus != (int32_t)plus ||
+	    !(is_memory ? added.slot == slot : added.kind == REEL_VALUE_REGISTER))
+		return (struct reel_value){ 0 };
+	return (struct reel_value){ .kind = is_memory ? REEL_VALUE_SUM_MEMORY : REEL_VALUE_SUM,
+				    .slot = slot,
+				    .at = (int)at,
+				    .plus = (int32_t)plus };
 }
 
 struct reel_value reel_instruction_sets(const struct reel_instruction *instruction, uint8_t slot)

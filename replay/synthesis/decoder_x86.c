@@ -176,10 +176,16 @@ static void pop(const struct reel_x86_decoder *decoder, struct reel_instruction 
 		const cs_x86_op *operand)
 {
 	unsigned size = operand && operand->size == 2 ? 2 : decoder->word;
+	cs_x86_op place;
 
 	move_sp(decoder, to, size);
-	if (operand)
-		assign(decoder, to, operand, reel_value_of_memory(decoder->sp, 0, 0));
+	if (!operand)
+		return;
+	place = *operand;
+	/* Its address is computed after sp was moved (SDM, POP). */
+	if (place.type == X86_OP_MEM && decoder->slots[place.mem.base] == decoder->sp)
+		place.mem.disp += size;
+	assign(decoder, to, &place, reel_value_of_memory(decoder->sp, 0, 0));
 }
 
 static void add_constant(const struct reel_x86_decoder *decoder, struct reel_instruction *to,
@@ -190,6 +196,20 @@ static void add_constant(const struct reel_x86_decoder *decoder, struct reel_ins
 	assign(decoder, to, operand,
 	       slot == REEL_ARCH_NO_SLOT ? (struct reel_value){ 0 }
 					 : reel_value_of_register(slot, constant));
+}
+
+/* add, sub. */
+static void add_operand(const struct reel_x86_decoder *decoder, struct reel_instruction *to,
+			const cs_x86_op *operands, bool is_add)
+{
+	uint8_t slot = word_register(decoder, &operands[0]);
+	struct reel_value added = value_of(decoder, &operands[1]), sum = { 0 };
+
+	if (operands[1].type == X86_OP_IMM)
+		sum = reel_value_of_register(slot, is_add ? operands[1].imm : -operands[1].imm);
+	else if (is_add)
+		sum = reel_value_of_sum(slot, added, 0, 0);
+	assign(decoder, to, &operands[0], sum);
 }
 
 static void load_address(const struct reel_x86_decoder *decoder, struct reel_instruction *to,
@@ -304,12 +324,14 @@ static void describe(const struct reel_x86_decoder *decoder, struct reel_instruc
 		break;
 	case X86_INS_ADD:
 	case X86_INS_SUB:
-		if (operands[1].type == X86_OP_IMM)
-			add_constant(decoder, to, &operands[0],
-				     instruction->id == X86_INS_ADD ? operands[1].imm
-								    : -operands[1].imm);
-		else
-			write_operands(decoder, to, x86);
+		add_operand(decoder, to, operands, instruction->id == X86_INS_ADD);
+		break;
+	case X86_INS_SHR:
+		assign(decoder, to, &operands[0],
+		       operands[1].type == X86_OP_IMM
+			       ? reel_value_shifted(word_register(decoder, &operands[0]),
+						    operands[1].imm)
+			       : (struct reel_value){ 0 });
 		break;
 	case X86_INS_INC:
 	case X86_INS_DEC:

@@ -11,7 +11,7 @@ static struct reel_value plus(struct reel_value value, int64_t constant)
 		return reel_value_of_register(value.slot, value.plus + constant);
 	if (value.kind == REEL_VALUE_MEMORY)
 		return reel_value_of_memory(value.slot, value.at, value.plus + constant);
-	return value;
+	return (struct reel_value){ 0 };
 }
 
 /* The word at register `slot` + `at` after the instruction's stores. */
@@ -42,13 +42,11 @@ static struct reel_value before(const struct reel_arch *arch,
 {
 	struct reel_value held;
 
-	if (value.kind == REEL_VALUE_AT_CFA)
+	if (value.kind == REEL_VALUE_AT_CFA && cfa.kind == REEL_VALUE_REGISTER)
 		/* Stores to it are tracked once a register has it. */
-		return cfa.kind == REEL_VALUE_REGISTER
-			       ? reel_value_of_memory(cfa.slot, (int64_t)cfa.plus + value.at, 0)
-			       : value;
-	if (value.kind == REEL_VALUE_UNKNOWN)
-		return value;
+		return reel_value_of_memory(cfa.slot, (int64_t)cfa.plus + value.at, 0);
+	if (value.kind == REEL_VALUE_UNKNOWN || value.kind == REEL_VALUE_AT_CFA)
+		return cfa.kind ? value : (struct reel_value){ 0 };
 	held = reel_instruction_sets(instruction, value.slot);
 	if (value.kind == REEL_VALUE_REGISTER)
 		return plus(held, value.plus);
@@ -56,10 +54,52 @@ static struct reel_value before(const struct reel_arch *arch,
 		return plus(word_at(arch, instruction, held.slot, (int64_t)held.plus + value.at),
 			    value.plus);
 	/* A word at a word: on the caller's stack if sp is loaded from the frame. */
-	if (held.kind == REEL_VALUE_MEMORY && cfa.kind == REEL_VALUE_MEMORY && !value.plus &&
-	    held.slot == cfa.slot && held.at == cfa.at)
+	if (held.kind && held.kind == cfa.kind && !value.plus && held.slot == cfa.slot &&
+	    held.at == cfa.at)
 		return reel_value_at_cfa((int64_t)held.plus + value.at - cfa.plus);
 	return (struct reel_value){ 0 };
+}
+
+static bool is_sum(struct reel_value value)
+{
+	return value.kind == REEL_VALUE_SUM || value.kind == REEL_VALUE_SUM_MEMORY;
+}
+
+/* The same for a sum. */
+static struct reel_value sum_before(const struct reel_arch *arch,
+				    const struct reel_instruction *instruction,
+				    struct reel_value sum)
+{
+	struct reel_value base = reel_instruction_sets(instruction, sum.slot), added;
+	unsigned shift = reel_value_shift(sum);
+	int place = reel_value_place(sum);
+
+	if (base.kind != REEL_VALUE_REGISTER)
+		return (struct reel_value){ 0 };
+	added = sum.kind == REEL_VALUE_SUM
+			? reel_instruction_sets(instruction, (uint8_t)place)
+			: word_at(arch, instruction, base.slot, (int64_t)base.plus + place);
+	if (added.kind == REEL_VALUE_SHIFTED) {
+		shift += (unsigned)added.at;
+		added = reel_value_of_register(added.slot, 0);
+	}
+	return reel_value_of_sum(base.slot, added, shift, (int64_t)base.plus + sum.plus);
+}
+
+/* The same for the CFA. */
+static struct reel_value cfa_before(const struct reel_arch *arch,
+				    const struct reel_instruction *instruction,
+				    struct reel_value cfa)
+{
+	struct reel_value held = reel_instruction_sets(instruction, cfa.slot);
+
+	if (is_sum(cfa))
+		return sum_before(arch, instruction, cfa);
+	if (cfa.kind == REEL_VALUE_REGISTER && is_sum(held)) {
+		held.plus = cfa.plus; /* instructions add no constant to a sum */
+		return held;
+	}
+	return before(arch, instruction, cfa, cfa);
 }
 
 /*
@@ -95,7 +135,7 @@ bool reel_facts_before(const struct reel_arch *arch, const struct reel_instructi
 	if (!instruction->n_effects)
 		return true;
 	lose_stored(arch, instruction, facts);
-	facts->cfa = before(arch, instruction, facts->cfa, facts->cfa);
+	facts->cfa = cfa_before(arch, instruction, facts->cfa);
 	facts->return_address = before(arch, instruction, facts->cfa, facts->return_address);
 	for (uint8_t i = 0; i < arch->n_registers; i++)
 		facts->registers[i] = before(arch, instruction, facts->cfa, facts->registers[i]);
@@ -185,14 +225,10 @@ static size_t write_sleb(uint8_t *bytes, int64_t value)
 	return n;
 }
 
-/* DW_OP_breg n, at[; deref][; plus]: the value or its address. */
-static void write_expression(const struct reel_arch *arch, struct reel_value value, bool is_place,
-			     uint8_t *bytes, size_t *size, struct reel_cfi_rule *rule)
+static uint8_t *write_register(const struct reel_arch *arch, uint8_t slot, int64_t offset,
+			       uint8_t *p)
 {
-	uint8_t *start = bytes + *size, *p = start;
-	bool memory = value.kind == REEL_VALUE_MEMORY;
-	int64_t offsets[2] = { memory ? value.at : value.plus, value.plus };
-	uint16_t dwarf = arch->registers[value.slot].dwarf;
+	uint16_t dwarf = arch->registers[slot].dwarf;
 
 	if (dwarf < 32) {
 		*p++ = (uint8_t)(DW_OP_breg0 + dwarf);
@@ -200,7 +236,38 @@ static void write_expression(const struct reel_arch *arch, struct reel_value val
 		*p++ = DW_OP_bregx;
 		*p++ = (uint8_t)dwarf; /* of CPUs whose table has numbers below 128 */
 	}
-	p += write_sleb(p, offsets[0]);
+	return p + write_sleb(p, offset);
+}
+
+/* DW_OP_breg n, place[; deref]; const1u shift; shr; plus. */
+static uint8_t *write_added(const struct reel_arch *arch, struct reel_value sum, uint8_t *p)
+{
+	int place = reel_value_place(sum);
+
+	if (sum.kind == REEL_VALUE_SUM) {
+		p = write_register(arch, (uint8_t)place, 0, p);
+	} else {
+		p = write_register(arch, sum.slot, place, p);
+		*p++ = DW_OP_deref;
+	}
+	*p++ = DW_OP_const1u;
+	*p++ = (uint8_t)reel_value_shift(sum);
+	*p++ = DW_OP_shr;
+	*p++ = DW_OP_plus;
+	return p;
+}
+
+/* DW_OP_breg n, at[; deref][; plus]: the value or its address. */
+static void write_expression(const struct reel_arch *arch, struct reel_value value, bool is_place,
+			     uint8_t *bytes, size_t *size, struct reel_cfi_rule *rule)
+{
+	uint8_t *start = bytes + *size, *p = start;
+	bool memory = value.kind == REEL_VALUE_MEMORY;
+	int64_t offsets[2] = { memory ? value.at : value.plus, value.plus };
+
+	p = write_register(arch, value.slot, offsets[0], p);
+	if (is_sum(value))
+		p = write_added(arch, value, p);
 	if (memory && !is_place) {
 		*p++ = DW_OP_deref;
 		if (offsets[1]) {

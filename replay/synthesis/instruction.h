@@ -18,13 +18,17 @@ enum reel_value_kind {
 	REEL_VALUE_UNKNOWN = 0,
 	REEL_VALUE_REGISTER, /* register `slot` + plus */
 	REEL_VALUE_MEMORY,   /* the word at register `slot` + at, + plus */
-	REEL_VALUE_AT_CFA,   /* the word at the CFA + at, if the CFA itself is a word of memory */
+	REEL_VALUE_AT_CFA,   /* the word at the CFA + at, if the CFA is not a register + constant */
+	REEL_VALUE_SHIFTED,  /* register `slot` >> at; only set by instructions */
+	/* Only for the CFA, and set by instructions.  `at` has the term's place and shift. */
+	REEL_VALUE_SUM,	       /* register `slot` + (register `place` >> shift) + plus */
+	REEL_VALUE_SUM_MEMORY, /* register `slot` + (the word at it + place >> shift) + plus */
 };
 
 struct reel_value {
-	unsigned kind : 2; /* enum reel_value_kind */
+	unsigned kind : 3; /* enum reel_value_kind */
 	unsigned slot : 6;
-	int at : 24;
+	int at : 23;
 	int32_t plus;
 };
 
@@ -32,6 +36,18 @@ struct reel_value {
 struct reel_value reel_value_of_register(uint8_t slot, int64_t plus);
 struct reel_value reel_value_of_memory(uint8_t slot, int64_t at, int64_t plus);
 struct reel_value reel_value_at_cfa(int64_t at);
+struct reel_value reel_value_shifted(uint8_t slot, int64_t shift);
+/* `added`: a REGISTER, or a MEMORY at the register `slot`, without a constant. */
+struct reel_value reel_value_of_sum(uint8_t slot, struct reel_value added, int64_t shift,
+				    int64_t plus);
+static inline unsigned reel_value_shift(struct reel_value sum)
+{
+	return (unsigned)sum.at % 64;
+}
+static inline int reel_value_place(struct reel_value sum)
+{
+	return (sum.at - (int)reel_value_shift(sum)) / 64;
+}
 static inline bool reel_value_equal(struct reel_value a, struct reel_value b)
 {
 	return a.kind == b.kind && a.slot == b.slot && a.at == b.at && a.plus == b.plus;

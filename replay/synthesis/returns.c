@@ -122,7 +122,9 @@ static void add(struct run *run, struct node_facts *to, const struct reel_facts 
 
 static bool stays(uint64_t kept, struct reel_value value)
 {
-	return !value.kind || value.kind == REEL_VALUE_AT_CFA || kept >> value.slot & 1;
+	return !value.kind || value.kind == REEL_VALUE_AT_CFA ||
+	       (kept >> value.slot & 1 &&
+		(value.kind != REEL_VALUE_SUM || kept >> reel_value_place(value) & 1));
 }
 
 /*

@@ -46,6 +46,12 @@ static void print_value(const struct reel_arch *arch, struct reel_value value, s
 		print(text, "%s", name);
 	else if (value.kind == REEL_VALUE_REGISTER)
 		print(text, "%s%+d", name, value.plus);
+	else if (value.kind == REEL_VALUE_SHIFTED)
+		print(text, "%s >> %d", name, value.at);
+	else if (value.kind == REEL_VALUE_SUM)
+		print(text, "%s + (%s >> %u)%+d", name,
+		      arch->registers[reel_value_place(value)].name, reel_value_shift(value),
+		      value.plus);
 	else
 		print(text, "[%s%+d]", name, value.at);
 }
@@ -142,7 +148,13 @@ TEST(test_x86_64)
 		{ "ret $16", BYTES(0xc2, 0x10, 0x00), "return, rsp = ?" },
 		{ "sub $0x88,%rsp", BYTES(0x48, 0x81, 0xec, 0x88, 0x00, 0x00, 0x00),
 		  "rsp = ?, rsp = rsp-136" },
+		{ "pop (%rsp)", BYTES(0x8f, 0x04, 0x24),
+		  "rsp = ?, rsp = rsp+8, 8 at [rsp+8] = [rsp+0]" },
 		{ "add $8,%rsp", BYTES(0x48, 0x83, 0xc4, 0x08), "rsp = ?, rsp = rsp+8" },
+		{ "add %r14,%rsp", BYTES(0x4c, 0x01, 0xf4), "rsp = ?, rsp = rsp + (r14 >> 0)+0" },
+		{ "add %r14d,%esp", BYTES(0x44, 0x01, 0xf4), "rsp = ?, rsp = ?" },
+		{ "shr $8,%r14", BYTES(0x49, 0xc1, 0xee, 0x08), "r14 = ?, r14 = r14 >> 8" },
+		{ "shr %cl,%r14", BYTES(0x49, 0xd3, 0xee), "r14 = ?, r14 = ?" },
 		{ "lea -0x28(%rbp),%rsp", BYTES(0x48, 0x8d, 0x65, 0xd8), "rsp = ?, rsp = rbp-40" },
 		{ "mov %rsp,%rbp", BYTES(0x48, 0x89, 0xe5), "rbp = ?, rbp = rsp" },
 		{ "mov %rbx,0x10(%rsp)", BYTES(0x48, 0x89, 0x5c, 0x24, 0x10),

@@ -78,6 +78,52 @@ TEST(test_each_instruction)
 }
 
 /*
+ * After a call, the word at sp has the size of the arguments, which the code removes (SpiderMonkey's
+ * frames):
+ *   3000: 41 5e           pop %r14
+ *   3002: 49 c1 ee 08     shr $8,%r14
+ *   3006: 41 5c           pop %r12
+ *   3008: 4c 01 f4        add %r14,%rsp
+ *   300b: 5b              pop %rbx
+ *   300c: 8f 04 24        pop (%rsp)      moves the return address up
+ *   300f: c3              ret
+ */
+TEST(test_size_on_stack)
+{
+	static const struct {
+		uint64_t pc, sp;
+		unsigned shifted;
+	} cases[] = { { 0x3000, 90, 0 }, { 0x3002, 91, 0 }, { 0x3006, 91, 8 }, { 0x3008, 92, 8 },
+		      { 0x300b, 98, 8 }, { 0x300c, 99, 8 }, { 0x300f, 100, 8 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (int right = 0; right < 2; right++) {
+			code_world();
+			function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 3, 16));
+			code_at(&w, 0x3000,
+				BYTES(0x41, 0x5e, 0x49, 0xc1, 0xee, 0x08, 0x41, 0x5c, 0x4c, 0x01,
+				      0xf4, 0x5b, 0x8f, 0x04, 0x24, 0xc3));
+			/* Six words of arguments. */
+			w.stack[90] = right ? 0x3043 : 0x3843;
+			w.stack[98] = STACK_WORD(110);
+			w.stack[99] = call_before(&w, 0x2120);
+			w.stack[100] = cases[i].sp == 100 ? w.stack[99] : 0;
+			w.stack[111] = BIAS + 0x1020;
+			begin_at(&w, cases[i].pc, STACK_WORD(cases[i].sp));
+			set(&w, 14, w.stack[90] >> cases[i].shifted);
+			set(&w, 3, cases[i].sp > 98 ? STACK_WORD(110) : 0);
+			unwind(&w);
+			if (right || cases[i].sp >= 98) {
+				assert_int_equal(w.frames.sps[1], STACK_WORD(101));
+				EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x2120, 0x1020);
+			} else {
+				EXPECT(&w, REEL_STOP_NO_UNWIND_INFO, cases[i].pc);
+			}
+		}
+	}
+}
+
+/*
  * After a call to another function, or not after a call, a word is not a return address of this
  * one.
  */
