@@ -98,7 +98,7 @@ static struct reel_error *make_room(struct reel_scrubber *scrubber,
 }
 
 /*
- * Restores the counts that signal frames have saved.  `bytes` are the scrubber's own: the copy that
+ * Restores the counts that signal frames have saved, and sizes of frames.  `bytes` are the scrubber's own: the copy that
  * scrub_stack.c keeps for the next sample must not contain them.
  */
 static void keep_counts(const struct scrub_sieve *sieve, const struct reel_sample *sample,
@@ -113,6 +113,9 @@ static void keep_counts(const struct scrub_sieve *sieve, const struct reel_sampl
 		/* Keep the mark, so that readers find it again. */
 		memcpy(bytes + from - word, region->bytes + from - word, word);
 	}
+	from = 0;
+	while (reel_scrub_next_frame_size(sieve, region, &from, &at))
+		memcpy(bytes + at, region->bytes + at, sieve->policy.word_size);
 }
 
 static bool has_counts(const struct scrub_sieve *sieve, const struct reel_sample *sample)
@@ -121,7 +124,8 @@ static bool has_counts(const struct scrub_sieve *sieve, const struct reel_sample
 
 	for (size_t i = 0; i < sample->n_regions; i++) {
 		if (reel_scrub_next_saved_count(sieve, sample, &sample->regions[i], &from,
-						&ignored))
+						&ignored) ||
+		    reel_scrub_next_frame_size(sieve, &sample->regions[i], &from, &ignored))
 			return true;
 		from = 0;
 	}

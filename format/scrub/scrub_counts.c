@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds counts in registers that CFI uses to compute an address. */
+/* Finds numbers by which CFI or code computes an address: counts in registers, sizes of frames. */
 #include "format/scrub/scrub_internal.h"
 
 /* An aligned word of a region without missing bytes. */
@@ -23,17 +23,24 @@ static bool load_word(const struct scrub_sieve *sieve, const struct reel_region 
 	return true;
 }
 
+static bool has_code(const struct scrub_sieve *sieve, const struct reel_region *region,
+		     uint64_t address)
+{
+	uint64_t word;
+
+	return load_word(sieve, region, address, &word) && reel_scrub_is_code(sieve, word);
+}
+
 /* Whether the CFA found by the count belongs to a frame with a return address. */
 static bool leads_to_caller(const struct scrub_sieve *sieve, const struct reel_region *region,
 			    uint64_t address)
 {
-	uint64_t frame, caller;
+	uint64_t frame;
 
 	if (!load_word(sieve, region, address, &frame))
 		return false;
 	frame &= ~sieve->policy.data_mask;
-	return frame > address && load_word(sieve, region, frame, &caller) &&
-	       reel_scrub_is_code(sieve, caller);
+	return frame > address && has_code(sieve, region, frame);
 }
 
 /* The region that holds an address, or NULL. */
@@ -129,6 +136,57 @@ bool reel_scrub_next_saved_count(const struct scrub_sieve *sieve, const struct r
 			continue;
 		*from = at + word;
 		*at_ret = at - count->saved_mark;
+		return true;
+	}
+	return false;
+}
+
+/* ---- sizes of frames ---------------------------------------------------------------------- */
+
+/*
+ * SpiderMonkey (102, js/src/jit/JitFrames.h) pushes a descriptor before it calls: bits 4 to 7 are the
+ * number of words that the callee's frame begins with (2 or 4, the return address and the descriptor
+ * among them), from bit 8 on is the size of the caller's frame above these, in bytes.  A return
+ * address follows, or nine words and a return address where C++ calls JIT code.
+ */
+#define FRAME_MAX (1u << 20)
+
+static bool is_descriptor(uint64_t value)
+{
+	uint64_t header = value >> 4 & 15, size = value >> 8;
+
+	return (header == 2 || header == 4) && size < FRAME_MAX && size % 8 == 0;
+}
+
+/* Whether the word at `address` is above a return address, and leads to another one. */
+static bool is_frame_size(const struct scrub_sieve *sieve, const struct reel_region *region,
+			  uint64_t address)
+{
+	uint64_t value, size;
+
+	if (!load_word(sieve, region, address, &value) || !has_code(sieve, region, address - 8))
+		return false;
+	size = value >> 8;
+	/* Only C++ calls code without arguments, and so may have a frame of no words. */
+	return (size && has_code(sieve, region, address + size + ((value >> 4 & 15) - 1) * 8)) ||
+	       has_code(sieve, region, address + size + 80);
+}
+
+bool reel_scrub_next_frame_size(const struct scrub_sieve *sieve, const struct reel_region *region,
+				size_t *from, size_t *at_ret)
+{
+	const struct scrub_policy *policy = &sieve->policy;
+	size_t word = policy->word_size, at = *from ? *from : (size_t)(-region->address % word);
+
+	/* Replay follows such code on x86 only. */
+	if (!policy->arch || policy->arch->code != REEL_ARCH_CODE_X86 || word != 8)
+		return false;
+	for (; at < region->size && word <= region->size - at; at += word) {
+		if (!is_descriptor(reel_load64(region->bytes + at)) ||
+		    !is_frame_size(sieve, region, region->address + at))
+			continue;
+		*from = at + word;
+		*at_ret = at;
 		return true;
 	}
 	return false;

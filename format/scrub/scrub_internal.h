@@ -117,6 +117,11 @@ bool reel_scrub_is_count(const struct scrub_sieve *sieve, const struct reel_samp
 bool reel_scrub_next_saved_count(const struct scrub_sieve *sieve, const struct reel_sample *sample,
 				 const struct reel_region *region, size_t *from, size_t *at_ret);
 
+/* The next size of a frame that code adds to sp: *at_ret bytes from the region's start.  *from is
+ * initially 0. */
+bool reel_scrub_next_frame_size(const struct scrub_sieve *sieve, const struct reel_region *region,
+				size_t *from, size_t *at_ret);
+
 /* ---- scrub_stack.c ---- */
 
 struct scrub_stacks;

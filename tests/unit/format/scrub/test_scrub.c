@@ -125,24 +125,6 @@ static bool is_missing(const struct reel_region *region, size_t offset, size_t s
 	return false;
 }
 
-static void model_region(const struct model *model, const struct reel_region *region, uint8_t *ret)
-{
-	unsigned size = model->kind->size;
-
-	memset(ret, 0, region->size);
-	for (size_t i = 0; i + size <= region->size; i++) {
-		uint64_t word;
-
-		if ((region->address + i) % size || is_missing(region, i, size))
-			continue;
-		word = reel_load_target(region->bytes + i, size, model->kind->big_endian);
-		word = model_word(model, word);
-		for (unsigned j = 0; j < size; j++)
-			ret[i + (model->kind->big_endian ? size - 1 - j : j)] =
-				(uint8_t)(word >> 8 * j);
-	}
-}
-
 /* A word of the region, as the text defines it: aligned, with all bytes present. */
 static bool region_word(const struct model *model, const struct reel_region *region,
 			uint64_t address, uint64_t *ret)
@@ -161,6 +143,44 @@ static bool region_word(const struct model *model, const struct reel_region *reg
 static bool is_code(const struct model *model, uint64_t word)
 {
 	return is_executable(model, word) || (word && is_executable(model, word - 1));
+}
+
+static unsigned sizes_kept;
+
+/* x86-64's frame sizes on the stack: between two return addresses. */
+static bool is_frame_size(const struct model *model, const struct reel_region *region,
+			  uint64_t address, uint64_t word)
+{
+	uint64_t size = word >> 8, header = word >> 4 & 15, end = address + size, below, above;
+
+	if (model->kind->machine != EM_X86_64 || (header != 2 && header != 4) || size >= 1 << 20 ||
+	    size % 8 || !region_word(model, region, address - 8, &below) ||
+	    !is_code(model, below) ||
+	    !((size && region_word(model, region, end + 8 * header - 8, &above) &&
+	       is_code(model, above)) ||
+	      (region_word(model, region, end + 80, &above) && is_code(model, above))))
+		return false;
+	sizes_kept++;
+	return true;
+}
+
+static void model_region(const struct model *model, const struct reel_region *region, uint8_t *ret)
+{
+	unsigned size = model->kind->size;
+
+	memset(ret, 0, region->size);
+	for (size_t i = 0; i + size <= region->size; i++) {
+		uint64_t word;
+
+		if ((region->address + i) % size || is_missing(region, i, size))
+			continue;
+		word = reel_load_target(region->bytes + i, size, model->kind->big_endian);
+		if (!is_frame_size(model, region, region->address + i, word))
+			word = model_word(model, word);
+		for (unsigned j = 0; j < size; j++)
+			ret[i + (model->kind->big_endian ? size - 1 - j : j)] =
+				(uint8_t)(word >> 8 * j);
+	}
 }
 
 /* x86-64's r9 where [rsp + 8 + 8 r9] is a word of the stack above that holds a return address. */
@@ -212,7 +232,8 @@ static uint64_t random_word(const struct world *world, const struct kind *kind,
 		word = random_64();
 		break;
 	case 2:
-		word = random_below(5000);
+		word = random_below(3) ? random_below(5000)
+				       : (random_below(64) << 11 | random_below(256));
 		break;
 	case 3:
 		word = region->address + random_below((uint32_t)region->size + 3) - 1;
@@ -451,6 +472,7 @@ TEST(random_samples)
 		check_world(&world, &kinds[i]);
 	}
 	assert_true(counts_kept >= 3); /* 6 to 20, as the compiler evaluates arguments */
+	assert_true(sizes_kept >= 20);
 }
 
 /* ---- by hand -------------------------------------------------------------------- */
