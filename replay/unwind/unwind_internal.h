@@ -179,6 +179,10 @@ bool reel_walk_search(struct reel_walk *walk, const struct reel_code *code,
 bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *code,
 			     bool *proved_ret);
 
+/* By the size of the frame that SpiderMonkey's code has pushed; false, and nothing is changed, if that
+ * does not lead to the first return address (spidermonkey.c). */
+bool reel_walk_by_descriptor(struct reel_walk *walk, const struct reel_code *code);
+
 /*
  * For code with a frame pointer that found `caller` but not the caller's frame pointer: if the
  * frame record here has the same return address and ends where the caller's frame begins, its other

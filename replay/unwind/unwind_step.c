@@ -18,7 +18,7 @@
  *   3. the outermost function, or the code at the ELF entry: the root
  *   4. known code that describes the stack (arch's entries: PLT stubs, function entries)
  *   5. the code's analysis (unwind_code.c)
- *   6. the frame record, or the link register
+ *   6. the frame record, SpiderMonkey's descriptor, or the link register
  *   7. code that begins or ends a thread: the root
  * No mapping (nowhere_step): a signal trampoline on the stack, or a call through a bad pointer.
  *
@@ -331,7 +331,7 @@ static bool fall_back(struct reel_walk *walk, const struct reel_code *code,
 		      enum reel_step *step_ret)
 {
 	struct reel_unwind_state by_link, by_frame;
-	bool certain = false, has_link, has_frame, same;
+	bool certain = false, has_link, has_frame, same, uses_frame;
 
 	if (reel_walk_undo_entry(walk, code)) {
 		*step_ret = REEL_STEP_UNDO_CALL;
@@ -347,10 +347,15 @@ static bool fall_back(struct reel_walk *walk, const struct reel_code *code,
 	 * the caller's. */
 	same = has_link && has_frame && by_frame.pc == by_link.pc;
 	/* The last record is all zeros. */
+	uses_frame = has_frame &&
+		     (same || !by_frame.pc || reel_walk_uses_frame_pointer(walk, code, &by_frame));
+	if (!uses_frame && reel_walk_by_descriptor(walk, code)) {
+		*step_ret = REEL_STEP_SYNTHESIZED;
+		return true;
+	}
 	if (has_frame && (!has_link || !certain || same) &&
 	    (reel_walk_note_other_sps(walk, code, &by_frame),
-	     accept(walk, code, &by_frame,
-		    same || !by_frame.pc || reel_walk_uses_frame_pointer(walk, code, &by_frame)))) {
+	     accept(walk, code, &by_frame, uses_frame))) {
 		*step_ret = REEL_STEP_FRAME_POINTER;
 		return true;
 	}

@@ -259,6 +259,41 @@ static enum reel_code_found find_recorded(void *context, uint64_t address, struc
 }
 
 /*
+ * SpiderMonkey's code without a return has pushed the size of its frame, three words, above the
+ * return address, and two other words.  No word up to its own return address may be another one.
+ *   3000: c3              ret
+ *   4010: ff e0           jmp *%rax
+ */
+TEST(test_descriptor)
+{
+	static const struct {
+		uint64_t descriptor, between;
+		bool leads;
+	} cases[] = {
+		{ 0x1840, 0, true },	 { 0x2820, 0, true },  { 0x1840, BIAS + 0x1040, false },
+		{ 0x2040, 0, false },	 { 0x1830, 0, false }, { 0x1c40, 0, false },
+		{ 0x10001840, 0, false }
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		world_x86_with_root(&w);
+		w.input.find_code = find_recorded;
+		code_at(&w, 0x3000, BYTES(0xc3));
+		code_at(&w, 0x4010, BYTES(0xff, 0xe0));
+		call_before(&w, 0x1040);
+		w.stack[90] = call_before(&w, 0x4010);
+		w.stack[91] = cases[i].descriptor;
+		w.stack[95] = cases[i].between;
+		w.stack[97] = call_before(&w, 0x1020);
+		begin_at(&w, 0x3000, STACK_WORD(90));
+		if (cases[i].leads)
+			UNWIND(&w, REEL_STOP_ROOT, 0x3000, 0x4010, 0x1020);
+		else
+			UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, 0x3000, 0x4010);
+	}
+}
+
+/*
  * An interpreter's frame: main calls 5000, whose record is at word 120, with rbp; 5000 pushed 5080
  * as a return address, where it continues by rbp, and jumped.
  *   5000: ff d0           call *%rax
