@@ -98,8 +98,8 @@ static struct reel_error *make_room(struct reel_scrubber *scrubber,
 }
 
 /*
- * Restores the counts that signal frames have saved, and sizes of frames.  `bytes` are the scrubber's own: the copy that
- * scrub_stack.c keeps for the next sample must not contain them.
+ * Restores the counts that signal frames have saved, and sizes of frames.  `bytes` are the
+ * scrubber's own: the copy that scrub_stack.c keeps for the next sample must not contain them.
  */
 static void keep_counts(const struct scrub_sieve *sieve, const struct reel_sample *sample,
 			const struct reel_region *region, uint8_t *bytes)

@@ -2,9 +2,7 @@
 # SpiderMonkey's frames, whose sizes are on the stack: traces reach the root through compiled and interpreted code, and have all frames of
 # a recursion of known depth.
 # run.sh: records
-set -u
-cd "$(dirname "$0")/../.." || exit
-. tests/count.sh
+. "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
 # Other versions have other frames.
