@@ -27,31 +27,30 @@ static __always_inline bool reel_on_alternate_stack(struct task_struct *task, __
 }
 
 /*
- * Searches the words in draft->search for a signal frame, highest first; the lowest word is from
+ * Searches the words in s->search for a signal frame, highest first; the lowest word is from
  * `low`.  Returns the address of the interrupted sp in the frame, 0 without a frame.  Not
  * static: the verifier then checks the function once, and need not remember the branches of all
  * steps.
  */
 __noinline __u64 reel_signal_frame_search(__u64 low, __u64 slot)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 	__u64 address, size;
 
-	if (!draft)
+	if (!s)
 		return 0;
-	address = draft->alternate.address;
-	size = draft->alternate.size;
+	address = s->alternate.address;
+	size = s->alternate.size;
 	for (__u64 i = REEL_SEARCH_STEP; i > 0; i--) {
 		__u64 word = i - 1;
 
 		/* Otherwise the compiler counts below 0, from the array's end: 7.2 rejects that. */
 		barrier_var(word);
 		/* stack_t: ss_sp, ss_flags and 4 bytes of padding, ss_size */
-		if (draft->search[word] == address && draft->search[word + 2] == size)
+		if (s->search[word] == address && s->search[word + 2] == size)
 			return low + word * 8 + REEL_UCONTEXT_SP;
 #ifdef REEL_SIGCONTEXT_SP
-		if (draft->search[word] == low + word * 8 + 8 &&
-		    reel_signal_psw(draft->search[word + 1]))
+		if (s->search[word] == low + word * 8 + 8 && reel_signal_psw(s->search[word + 1]))
 			return low + word * 8 + REEL_SIGCONTEXT_SP;
 #endif
 	}
@@ -62,16 +61,16 @@ __noinline __u64 reel_signal_frame_search(__u64 low, __u64 slot)
 /* The same for 32-bit code. */
 __noinline __u64 reel_compat_frame_search(__u64 low, __u64 slot)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 
-	if (!draft)
+	if (!s)
 		return 0;
 	for (__u64 i = REEL_SEARCH_STEP / 2; i > 0; i--) {
 		__u64 at = (i - 1) * 16;
 		const __u32 *words;
 
 		barrier_var(at);
-		words = (const __u32 *)((const __u8 *)draft->search + at);
+		words = (const __u32 *)((const __u8 *)s->search + at);
 		if (reel_is_compat_sigcontext(words + 1))
 			return low + at + 4 * (REEL_COMPAT_SIGCONTEXT_SP + 1);
 		if (reel_is_compat_sigcontext(words))
@@ -89,7 +88,7 @@ static __always_inline __u64 reel_compat_frame_search(__u64 low, __u64 slot)
 #endif
 
 /*
- * Searches the kilobyte at `low`, with the first words of the one above, still in draft->search.
+ * Searches the kilobyte at `low`, with the first words of the one above, still in s->search.
  * Not static for the same reason.
  *
  * A step is an aligned kilobyte within a page: the stack's last page may never have been touched,
@@ -98,13 +97,13 @@ static __always_inline __u64 reel_compat_frame_search(__u64 low, __u64 slot)
  */
 __noinline __u64 reel_signal_frame_step(__u64 low, __u64 slot)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 	__u64 part;
 
-	if (!draft)
+	if (!s)
 		return 0;
 	/* Stop at the stack's end: a program may keep its stack_t above it. */
-	part = draft->alternate.address + draft->alternate.size - low;
+	part = s->alternate.address + s->alternate.size - low;
 	if (part > REEL_SEARCH_STEP * 8)
 		part = REEL_SEARCH_STEP * 8;
 	barrier_var(part);
@@ -112,28 +111,28 @@ __noinline __u64 reel_signal_frame_step(__u64 low, __u64 slot)
 		return 0;
 #pragma unroll
 	for (int i = 0; i < REEL_SEARCH_ABOVE; i++)
-		draft->search[REEL_SEARCH_STEP + i] = draft->search[i];
+		s->search[REEL_SEARCH_STEP + i] = s->search[i];
 	/* The helper zeroes unreadable memory. */
-	if (bpf_probe_read_user(draft->search, part, (void *)low))
+	if (bpf_probe_read_user(s->search, part, (void *)low))
 		return 0;
-	return draft->sample.flags & REEL_BPF_COMPAT ? reel_compat_frame_search(low, slot)
-						     : reel_signal_frame_search(low, slot);
+	return s->sample.flags & REEL_BPF_COMPAT ? reel_compat_frame_search(low, slot)
+						 : reel_signal_frame_search(low, slot);
 }
 
 /* Address of the interrupted sp in the outermost signal frame above sp, 0 if not found. */
-static __always_inline __u64 reel_signal_frame(struct reel_draft *draft, __u64 sp)
+static __always_inline __u64 reel_signal_frame(struct reel_sampling *s, __u64 sp)
 {
-	__u64 top = draft->alternate.address + draft->alternate.size;
+	__u64 top = s->alternate.address + s->alternate.size;
 	__u64 low = (top - 1) & ~(REEL_SEARCH_STEP * 8ull - 1);
 
-	if (bpf_probe_read_kernel(draft->search, sizeof(draft->search), reel_zeros))
+	if (bpf_probe_read_kernel(s->search, sizeof(s->search), reel_zeros))
 		return 0;
 	for (int step = 0; step < REEL_SEARCH_STEPS_MAX; step++, low -= REEL_SEARCH_STEP * 8) {
 		__u64 found;
 
 		if (low + REEL_SEARCH_STEP * 8 <= sp)
 			return 0;
-		found = reel_signal_frame_step(low, draft->slot);
+		found = reel_signal_frame_step(low, s->slot);
 		if (found)
 			return found;
 	}
@@ -141,16 +140,16 @@ static __always_inline __u64 reel_signal_frame(struct reel_draft *draft, __u64 s
 }
 
 /* The sp that the signal interrupted, 0 if not found. */
-static __always_inline __u64 reel_interrupted_sp(struct reel_draft *draft, __u64 sp)
+static __always_inline __u64 reel_interrupted_sp(struct reel_sampling *s, __u64 sp)
 {
-	bool compat = draft->sample.flags & REEL_BPF_COMPAT;
-	__u64 found = reel_signal_frame(draft, sp), interrupted = 0;
+	bool compat = s->sample.flags & REEL_BPF_COMPAT;
+	__u64 found = reel_signal_frame(s, sp), interrupted = 0;
 
 	/* CPUs with known 32-bit frames are little-endian: four bytes are the lower half. */
 	if (found <= sp || bpf_probe_read_user(&interrupted, compat ? 4 : 8, (void *)found))
 		return 0;
 	/* Another frame of the same stack, or not a frame. */
-	if (interrupted - draft->alternate.address <= draft->alternate.size)
+	if (interrupted - s->alternate.address <= s->alternate.size)
 		return 0;
 	return interrupted;
 }

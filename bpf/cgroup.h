@@ -85,21 +85,21 @@ static __always_inline __u64 *reel_cgroup_unseen(__u64 id)
 }
 
 /* Writes the path to the ring; false if it is full. */
-static __noinline bool reel_cgroup_report(struct reel_draft *draft, struct kernfs_node *node,
+static __noinline bool reel_cgroup_report(struct reel_sampling *s, struct kernfs_node *node,
 					  void *ring)
 {
 	/* The chains are not there yet. */
-	struct reel_bpf_cgroup *report = (void *)draft->chains;
+	struct reel_bpf_cgroup *report = (void *)s->chains;
 	char *names = (char *)(report + 1);
 	__u64 size;
 
-	_Static_assert(sizeof(draft->chains) >= sizeof(*report) + REEL_BPF_CGROUP_NAMES +
-							REEL_BPF_CGROUP_NAME + REEL_BPF_ALIGNMENT,
+	_Static_assert(sizeof(s->chains) >= sizeof(*report) + REEL_BPF_CGROUP_NAMES +
+						    REEL_BPF_CGROUP_NAME + REEL_BPF_ALIGNMENT,
 		       "the chains have room for a path");
 	report->kind = REEL_BPF_CGROUP;
-	report->id = draft->sample.cgroup;
+	report->id = s->sample.cgroup;
 	report->is_whole = 0;
-	draft->done = 0;
+	s->done = 0;
 	for (__u32 i = 0; i < REEL_BPF_CGROUP_DEPTH; i++) {
 		struct kernfs_node *parent = reel_kernfs_parent(node);
 		long length;
@@ -108,7 +108,7 @@ static __noinline bool reel_cgroup_report(struct reel_draft *draft, struct kernf
 			report->is_whole = 1;
 			break;
 		}
-		size = draft->done;
+		size = s->done;
 		barrier_var(size);
 		if (size > REEL_BPF_CGROUP_NAMES)
 			break;
@@ -116,11 +116,11 @@ static __noinline bool reel_cgroup_report(struct reel_draft *draft, struct kernf
 						   BPF_CORE_READ(node, name));
 		if (length <= 0)
 			break;
-		draft->done = size + length;
+		s->done = size + length;
 		node = parent;
 	}
-	report->size = draft->done;
-	size = reel_record_size(sizeof(*report) + draft->done);
+	report->size = s->done;
+	size = reel_record_size(sizeof(*report) + s->done);
 	barrier_var(size);
 	if (size >
 	    sizeof(*report) + REEL_BPF_CGROUP_NAMES + REEL_BPF_CGROUP_NAME + REEL_BPF_ALIGNMENT)
@@ -129,13 +129,13 @@ static __noinline bool reel_cgroup_report(struct reel_draft *draft, struct kernf
 }
 
 /* Sets the sample's cgroup, and reports the path of a new one; before the chains are made. */
-static __always_inline void reel_cgroup_note(struct reel_draft *draft, struct task_struct *task,
+static __always_inline void reel_cgroup_note(struct reel_sampling *s, struct task_struct *task,
 					     void *ring)
 {
 	struct kernfs_node *node = NULL;
 	__u64 id = 0, *unseen;
 
-	draft->sample.cgroup = 0;
+	s->sample.cgroup = 0;
 	if (!bpf_core_field_exists(task->cgroups))
 		return;
 	if (settings.cgroup_controller) {
@@ -147,16 +147,16 @@ static __always_inline void reel_cgroup_note(struct reel_draft *draft, struct ta
 		node = reel_cgroup_v2(task);
 		id = REEL_TASK_READ(node, id) << 1;
 	}
-	draft->sample.cgroup = id;
-	if (!id || !ring || id == draft->cgroup)
+	s->sample.cgroup = id;
+	if (!id || !ring || id == s->cgroup)
 		return;
 	unseen = reel_cgroup_unseen(id);
 	if (unseen) {
-		if (!reel_cgroup_report(draft, node, ring))
+		if (!reel_cgroup_report(s, node, ring))
 			return;
 		*unseen = id;
 	}
-	draft->cgroup = id;
+	s->cgroup = id;
 }
 
 #endif

@@ -26,9 +26,9 @@ struct {
 	__type(value, struct reel_bpf_copies);
 } reel_scan_copies SEC(".maps");
 
-static __always_inline struct reel_bpf_copies *reel_copies(const struct reel_draft *draft)
+static __always_inline struct reel_bpf_copies *reel_copies(const struct reel_sampling *s)
 {
-	__u32 index = draft->copies;
+	__u32 index = s->copies;
 
 	return bpf_map_lookup_elem(&reel_scan_copies, &index);
 }
@@ -48,12 +48,12 @@ static __always_inline bool reel_piece_waits(struct mm_struct *mm, __u64 from, _
 /* Where the scanning process has these bytes; 0, and asks for them, if it has not. */
 static __noinline __u64 reel_copied_at(struct task_struct *task, __u64 from, __u32 size)
 {
-	struct reel_draft *draft = reel_draft(settings.scan_slot);
-	struct reel_bpf_copies *copies = draft ? reel_copies(draft) : NULL;
+	struct reel_sampling *s = reel_sampling(settings.scan_slot);
+	struct reel_bpf_copies *copies = s ? reel_copies(s) : NULL;
 	struct reel_bpf_piece *piece;
 	__u32 n;
 
-	if (!draft || !copies)
+	if (!s || !copies)
 		return 0;
 	for (n = 0; n < REEL_PIECES_MAX; n++) {
 		__u64 before;
@@ -65,7 +65,7 @@ static __noinline __u64 reel_copied_at(struct task_struct *task, __u64 from, __u
 		if (before >= piece->size || piece->size - before < size ||
 		    (piece->is_partial && piece->size != size))
 			continue;
-		draft->piece = n;
+		s->piece = n;
 		return piece->copy ? piece->copy + before : 0;
 	}
 	if (reel_piece_waits(BPF_CORE_READ(task, mm), from, size))
@@ -83,18 +83,18 @@ static __noinline __u64 reel_copied_at(struct task_struct *task, __u64 from, __u
 	piece->is_partial = 0;
 	copies->n_pieces = n + 1;
 	reel_control.scan_bytes += size;
-	draft->asks = 1;
+	s->asks = 1;
 	return 0;
 }
 
 /* Asks for a thread's memory from now on; false without room in this scan's passes. */
-static __always_inline bool reel_copies_begin(struct reel_draft *draft, __u32 pid)
+static __always_inline bool reel_copies_begin(struct reel_sampling *s, __u32 pid)
 {
 	struct reel_bpf_copies *copies;
 
-	draft->asks = 0;
-	draft->copies = reel_control.scan_copies;
-	copies = reel_copies(draft);
+	s->asks = 0;
+	s->copies = reel_control.scan_copies;
+	copies = reel_copies(s);
 	if (!copies || reel_control.scan_bytes > REEL_COPIES_SIZE)
 		return false;
 	copies->pid = pid;
@@ -103,10 +103,10 @@ static __always_inline bool reel_copies_begin(struct reel_draft *draft, __u32 pi
 }
 
 /* Whether the thread's memory has to be read before the sample can be made. */
-static __always_inline bool reel_copies_wanted(struct task_struct *task, struct reel_draft *draft,
+static __always_inline bool reel_copies_wanted(struct task_struct *task, struct reel_sampling *s,
 					       struct reel_wait *wait)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_bpf_sample *sample = &s->sample;
 
 	/* The regions, which are copied with the sample. */
 	if (sample->flags & REEL_BPF_ROOT_PART)
@@ -116,13 +116,13 @@ static __always_inline bool reel_copies_wanted(struct task_struct *task, struct 
 		reel_copied_at(task, sample->regions[0].address, sample->regions[0].size);
 	if (sample->n_regions > 1)
 		reel_copied_at(task, sample->regions[1].address, sample->regions[1].size);
-	if (!draft->asks || reel_control.scan_pass == REEL_PASSES_MAX - 1) {
+	if (!s->asks || reel_control.scan_pass == REEL_PASSES_MAX - 1) {
 		wait->copies = 0;
 		return false;
 	}
 	reel_control.scan_asks = 1;
 	if (!wait->copies) {
-		wait->copies = draft->copies + 1;
+		wait->copies = s->copies + 1;
 		reel_control.scan_copies++;
 	}
 	return true;

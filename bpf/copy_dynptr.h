@@ -22,22 +22,22 @@ extern int bpf_probe_read_user_dynptr(const struct bpf_dynptr *to, __u32 offset,
 
 #define REEL_PAGES_MAX ((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1)
 
-/* A region being copied page by page; draft->done is the progress. */
+/* A region being copied page by page; s->done is the progress. */
 struct reel_dynptr_pages {
 	struct bpf_dynptr *to;
-	struct reel_draft *draft;
+	struct reel_sampling *s;
 	struct reel_bpf_region *region;
 	__u64 offset; /* in the record */
 };
 
-/* Clears data of an earlier record in the ring: draft->part bytes, up to a page. */
+/* Clears data of an earlier record in the ring: s->part bytes, up to a page. */
 static __always_inline void reel_dynptr_clear(struct bpf_dynptr *to, __u64 offset,
-					      struct reel_draft *draft)
+					      struct reel_sampling *s)
 {
 	for (__u32 done = 0; done < settings.page_size; done += REEL_ZEROS) {
-		__u64 part = draft->part - done;
+		__u64 part = s->part - done;
 
-		if (part > draft->part)
+		if (part > s->part)
 			break;
 		if (part > REEL_ZEROS)
 			part = REEL_ZEROS;
@@ -49,8 +49,8 @@ static __always_inline void reel_dynptr_clear(struct bpf_dynptr *to, __u64 offse
 static long reel_dynptr_copy_page(__u32 page, struct reel_dynptr_pages *pages)
 {
 	struct reel_bpf_region *region = pages->region;
-	struct reel_draft *draft = pages->draft;
-	__u64 done = draft->done, from = region->address + done, word = page / 64;
+	struct reel_sampling *s = pages->s;
+	__u64 done = s->done, from = region->address + done, word = page / 64;
 	__u64 part = settings.page_size - (from & (settings.page_size - 1));
 
 	barrier_var(word);
@@ -58,10 +58,10 @@ static long reel_dynptr_copy_page(__u32 page, struct reel_dynptr_pages *pages)
 		return 1;
 	if (part > region->size - done)
 		part = region->size - done;
-	draft->done = done + part;
+	s->done = done + part;
 	if (bpf_probe_read_user_dynptr(pages->to, pages->offset + done, part, (void *)from)) {
-		draft->part = part;
-		reel_dynptr_clear(pages->to, pages->offset + done, draft);
+		s->part = part;
+		reel_dynptr_clear(pages->to, pages->offset + done, s);
 		region->missing[word] |= 1ull << page % 64;
 	}
 	return 0;
@@ -69,12 +69,12 @@ static long reel_dynptr_copy_page(__u32 page, struct reel_dynptr_pages *pages)
 
 /* Copies a region to `offset` in the record. */
 static __always_inline void reel_dynptr_copy(struct bpf_dynptr *to, __u64 offset,
-					     struct reel_draft *draft, __u32 index)
+					     struct reel_sampling *s, __u32 index)
 {
-	struct reel_bpf_region *region = &draft->sample.regions[index];
+	struct reel_bpf_region *region = &s->sample.regions[index];
 	struct reel_dynptr_pages pages = {
 		.to = to,
-		.draft = draft,
+		.s = s,
 		.region = region,
 		.offset = offset,
 	};
@@ -82,14 +82,14 @@ static __always_inline void reel_dynptr_copy(struct bpf_dynptr *to, __u64 offset
 	if (!bpf_probe_read_user_dynptr(to, offset, region->size, (void *)region->address))
 		return;
 	/* All or nothing: now page by page.  In a loop, the verifier would follow each pass. */
-	draft->sample.flags |= REEL_BPF_COPY_FAILED;
-	draft->done = 0;
+	s->sample.flags |= REEL_BPF_COPY_FAILED;
+	s->done = 0;
 	bpf_loop(REEL_PAGES_MAX, reel_dynptr_copy_page, &pages, 0);
 }
 
 /*
  * Copies only the parts of the header that are set: each cache line of the ring costs a miss.  Word
- * by word, since the draft may not be aligned.
+ * by word, since `from` may not be aligned.
  */
 static __always_inline void reel_dynptr_write_header(struct reel_bpf_sample *to,
 						     const struct reel_bpf_sample *from)
@@ -121,11 +121,11 @@ static __always_inline void reel_dynptr_write_header(struct reel_bpf_sample *to,
 	__builtin_memcpy(to->registers, from->registers, 8 * REEL_REGISTERS);
 }
 
-/* Writes the draft's sample to the ring. */
-static __always_inline void reel_sample_emit(struct reel_draft *draft, void *ring)
+/* Writes the sample to the ring. */
+static __always_inline void reel_sample_emit(struct reel_sampling *s, void *ring)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
-	__u64 prefix = reel_draft_prefix(draft);
+	struct reel_bpf_sample *sample = &s->sample;
+	__u64 prefix = reel_sampling_prefix(s);
 	__u64 starts[REEL_BPF_REGIONS_MAX] = {}, total, chains;
 	struct reel_bpf_sample *header;
 	struct bpf_dynptr record;
@@ -140,19 +140,19 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 		return;
 	}
 	if (starts[REEL_BPF_ROOT])
-		reel_dynptr_copy(&record, starts[REEL_BPF_ROOT], draft, REEL_BPF_ROOT);
+		reel_dynptr_copy(&record, starts[REEL_BPF_ROOT], s, REEL_BPF_ROOT);
 	if (starts[0])
-		reel_dynptr_copy(&record, starts[0], draft, 0);
+		reel_dynptr_copy(&record, starts[0], s, 0);
 	if (starts[1])
-		reel_dynptr_copy(&record, starts[1], draft, 1);
+		reel_dynptr_copy(&record, starts[1], s, 1);
 	header = bpf_dynptr_data(&record, 0, sizeof(*header));
 	if (header)
 		reel_dynptr_write_header(header, sample);
 	chains = prefix - sizeof(*header);
 	/* Otherwise the compiler compares the values that it was computed from. */
 	barrier_var(chains);
-	if (chains && chains <= sizeof(draft->chains))
-		bpf_dynptr_write(&record, sizeof(*header), draft->chains, chains, 0);
+	if (chains && chains <= sizeof(s->chains))
+		bpf_dynptr_write(&record, sizeof(*header), s->chains, chains, 0);
 	bpf_ringbuf_submit_dynptr(&record, reel_ring_flags(ring));
 	reel_count_missing(sample);
 }

@@ -40,18 +40,18 @@ static __always_inline __u8 *reel_scratch(__u32 slot)
 }
 
 /*
- * Copies the part of a region in one page, from draft->done bytes into the region, to `offset` plus
+ * Copies the part of a region in one page, from s->done bytes into the region, to `offset` plus
  * as many bytes in the scratch area; 1 at the region's end.  Not static: the verifier then checks
  * it once, for all arguments, and keeps all bounds on the way here (5.10 loses spilled ones).
  */
 __noinline int reel_scratch_copy_page(__u64 offset, __u64 index, __u64 slot, __u64 page)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 	__u8 *scratch = reel_scratch(slot);
 	struct reel_bpf_region *region;
 	__u64 done, from, part, word = page / 64;
 
-	if (!draft || !scratch)
+	if (!s || !scratch)
 		return 1;
 	/* Before 6.2, the verifier loses bounds checked on a copy of a value spilled to the stack:
 	 * barrier_var makes the compiler check and use the same register. */
@@ -63,15 +63,15 @@ __noinline int reel_scratch_copy_page(__u64 offset, __u64 index, __u64 slot, __u
 	barrier_var(index);
 	if (index >= REEL_BPF_REGIONS_MAX)
 		return 1;
-	region = &draft->sample.regions[index];
-	done = draft->done;
+	region = &s->sample.regions[index];
+	done = s->done;
 	from = region->address + done;
 	if (done >= region->size)
 		return 1;
 	part = settings.page_size - (from & (settings.page_size - 1));
 	if (part > region->size - done)
 		part = region->size - done;
-	draft->done = done + part;
+	s->done = done + part;
 	barrier_var(done);
 	barrier_var(part);
 	barrier_var(word);
@@ -87,12 +87,12 @@ __noinline int reel_scratch_copy_page(__u64 offset, __u64 index, __u64 slot, __u
 /* Copies a region to `offset` in the scratch area.  Not static for the same reasons. */
 __noinline int reel_scratch_copy(__u64 offset, __u64 index, __u64 slot)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 	__u8 *scratch = reel_scratch(slot);
 	struct reel_bpf_region *region;
 	__u64 size;
 
-	if (!draft || !scratch)
+	if (!s || !scratch)
 		return 0;
 	barrier_var(offset);
 	if (offset > REEL_REGION_OFFSET_MAX + settings.max_stack)
@@ -102,7 +102,7 @@ __noinline int reel_scratch_copy(__u64 offset, __u64 index, __u64 slot)
 	barrier_var(index);
 	if (index >= REEL_BPF_REGIONS_MAX)
 		return 0;
-	region = &draft->sample.regions[index];
+	region = &s->sample.regions[index];
 	size = region->size;
 	barrier_var(size);
 	if (size > settings.max_stack)
@@ -111,8 +111,8 @@ __noinline int reel_scratch_copy(__u64 offset, __u64 index, __u64 slot)
 		return 0;
 
 	/* All or nothing: now page by page. */
-	draft->sample.flags |= REEL_BPF_COPY_FAILED;
-	draft->done = 0;
+	s->sample.flags |= REEL_BPF_COPY_FAILED;
+	s->done = 0;
 	for (__u32 page = 0; page < REEL_PAGES_MAX; page++) {
 		if (reel_scratch_copy_page(offset, index, slot, page))
 			break;
@@ -120,13 +120,13 @@ __noinline int reel_scratch_copy(__u64 offset, __u64 index, __u64 slot)
 	return 0;
 }
 
-/* Writes the draft's sample to the ring. */
-static __always_inline void reel_sample_emit(struct reel_draft *draft, void *ring)
+/* Writes the sample to the ring. */
+static __always_inline void reel_sample_emit(struct reel_sampling *s, void *ring)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
-	__u64 prefix = reel_draft_prefix(draft);
+	struct reel_bpf_sample *sample = &s->sample;
+	__u64 prefix = reel_sampling_prefix(s);
 	__u64 starts[REEL_BPF_REGIONS_MAX] = {}, size;
-	__u8 *scratch = reel_scratch(draft->slot);
+	__u8 *scratch = reel_scratch(s->slot);
 
 	/* A CPU that came online and has no room. */
 	if (!scratch) {
@@ -135,11 +135,11 @@ static __always_inline void reel_sample_emit(struct reel_draft *draft, void *rin
 	}
 	size = reel_record_size(reel_regions_place(sample, prefix, starts));
 	if (starts[REEL_BPF_ROOT])
-		reel_scratch_copy(starts[REEL_BPF_ROOT], REEL_BPF_ROOT, draft->slot);
+		reel_scratch_copy(starts[REEL_BPF_ROOT], REEL_BPF_ROOT, s->slot);
 	if (starts[0])
-		reel_scratch_copy(starts[0], 0, draft->slot);
+		reel_scratch_copy(starts[0], 0, s->slot);
 	if (starts[1])
-		reel_scratch_copy(starts[1], 1, draft->slot);
+		reel_scratch_copy(starts[1], 1, s->slot);
 	/* Otherwise the compiler compares the values that these were computed from. */
 	barrier_var(prefix);
 	barrier_var(size);

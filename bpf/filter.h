@@ -13,22 +13,22 @@
 #define REEL_GLOB_STEPS 2048
 
 /*
- * Whether the text in draft->search matches the comparison's pattern.  Not static: the verifier
+ * Whether the text in s->search matches the comparison's pattern.  Not static: the verifier
  * then checks it once.
  */
 __noinline int reel_glob_matches(__u64 slot, __u64 index)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 	const volatile char *pattern, *text;
 	struct reel_glob *at;
 	__u32 event;
 
-	if (!draft || !settings.filters)
+	if (!s || !settings.filters)
 		return 0;
-	event = draft->sample.event & (REEL_BPF_EVENTS_MAX - 1);
+	event = s->sample.event & (REEL_BPF_EVENTS_MAX - 1);
 	pattern = settings.comparisons[event][index & (REEL_BPF_COMPARISONS_MAX - 1)].pattern;
-	text = (const volatile char *)draft->search;
-	at = &draft->glob;
+	text = (const volatile char *)s->search;
+	at = &s->glob;
 	at->pattern = at->text = at->has_any = 0;
 	for (__u32 i = 0; i < REEL_GLOB_STEPS; i++) {
 		char wanted = pattern[at->pattern & (REEL_BPF_PATTERN_SIZE - 1)];
@@ -53,19 +53,19 @@ __noinline int reel_glob_matches(__u64 slot, __u64 index)
 	return 0;
 }
 
-static __always_inline bool reel_comparison_is_true(struct reel_draft *draft, __u32 index,
+static __always_inline bool reel_comparison_is_true(struct reel_sampling *s, __u32 index,
 						    const volatile struct reel_bpf_comparison *it)
 {
 	const volatile struct reel_bpf_value *value = &it->value;
 	__u32 order = 1;
 	__u64 number;
 
-	if (!reel_value_read(draft, value, &number))
+	if (!reel_value_read(s, value, &number))
 		return false;
 	if (value->kind != REEL_BPF_VALUE_NUMBER) {
-		if (!reel_string_read(value, number, (char *)draft->search))
+		if (!reel_string_read(value, number, (char *)s->search))
 			return false;
-		order += !reel_glob_matches(draft->slot, index);
+		order += !reel_glob_matches(s->slot, index);
 		return it->op >> order & 1;
 	}
 	number = reel_value_extend(number, value->size, value->is_signed);
@@ -81,17 +81,17 @@ static __always_inline bool reel_comparison_is_true(struct reel_draft *draft, __
 /* Not static: the verifier then checks it once. */
 __noinline int reel_filter_passes(__u64 slot)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 	__u32 event, next = 0;
 
-	if (!draft || !settings.filters)
+	if (!s || !settings.filters)
 		return 1;
-	event = draft->sample.event & (REEL_BPF_EVENTS_MAX - 1);
+	event = s->sample.event & (REEL_BPF_EVENTS_MAX - 1);
 	for (__u32 i = 0; i < REEL_BPF_COMPARISONS_MAX; i++) {
 		const volatile struct reel_bpf_comparison *it = &settings.comparisons[event][i];
 
 		if (i == next)
-			next = reel_comparison_is_true(draft, i, it) ? it->if_true : it->if_false;
+			next = reel_comparison_is_true(s, i, it) ? it->if_true : it->if_false;
 	}
 	return next == REEL_BPF_PASS;
 }

@@ -63,45 +63,45 @@ static __always_inline bool reel_frames_want(struct reel_frame_walk *walk, __u32
 
 /* ---- the cache ------------------------------------------------------------------------------ */
 
-static __always_inline struct reel_frames_thread *reel_frames_cached(const struct reel_draft *draft)
+static __always_inline struct reel_frames_thread *reel_frames_cached(const struct reel_sampling *s)
 {
-	__u32 at = draft->sample.tid & (REEL_FRAMES_CACHE - 1);
+	__u32 at = s->sample.tid & (REEL_FRAMES_CACHE - 1);
 
 	return bpf_map_lookup_elem(&reel_frames_threads, &at);
 }
 
 /* After a search; without frames, `state` is one that the thread has all the same, or 0. */
-static __always_inline void reel_frames_remember(const struct reel_draft *draft, __u64 state,
+static __always_inline void reel_frames_remember(const struct reel_sampling *s, __u64 state,
 						 bool has_frames)
 {
-	struct reel_frames_thread *cached = reel_frames_cached(draft);
+	struct reel_frames_thread *cached = reel_frames_cached(s);
 
 	if (!cached)
 		return;
 	cached->state = state;
-	cached->retry = has_frames ? 0
-				   : draft->sample.time +
-					     (state ? REEL_FRAMES_RETRY_OTHER : REEL_FRAMES_RETRY);
-	cached->pid = draft->sample.pid;
-	cached->tid = draft->sample.tid;
+	cached->retry =
+		has_frames ? 0
+			   : s->sample.time + (state ? REEL_FRAMES_RETRY_OTHER : REEL_FRAMES_RETRY);
+	cached->pid = s->sample.pid;
+	cached->tid = s->sample.tid;
 }
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
 #define REEL_FRAME_WORDS (sizeof(struct reel_bpf_frame) / 8)
 
-static __always_inline bool reel_frames_add(struct reel_draft *draft, __u64 code, __u32 position,
+static __always_inline bool reel_frames_add(struct reel_sampling *s, __u64 code, __u32 position,
 					    __u32 identity)
 {
-	__u32 n = draft->sample.n_frames;
-	__u64 at = draft->walk.begin + (__u64)n * REEL_FRAME_WORDS;
+	__u32 n = s->sample.n_frames;
+	__u64 at = s->walk.begin + (__u64)n * REEL_FRAME_WORDS;
 
 	barrier_var(at);
 	if (n >= REEL_BPF_FRAMES_MAX || at > REEL_CHAINS_WORDS - REEL_FRAME_WORDS)
 		return false;
-	draft->chains[at] = code;
-	draft->chains[at + 1] = position | (__u64)identity << 32;
-	draft->sample.n_frames = n + 1;
+	s->chains[at] = code;
+	s->chains[at + 1] = position | (__u64)identity << 32;
+	s->sample.n_frames = n + 1;
 	return true;
 }
 

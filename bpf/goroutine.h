@@ -161,9 +161,9 @@ static __always_inline __u64 reel_goroutine_left_by(struct task_struct *other,
 /* The current task's.  Not static, for the same reason. */
 __noinline __u64 reel_goroutine_left(__u64 slot, __u64 g)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 
-	return draft ? reel_goroutine_left_by(NULL, &draft->sample, g) : 0;
+	return s ? reel_goroutine_left_by(NULL, &s->sample, g) : 0;
 }
 
 #endif

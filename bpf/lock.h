@@ -25,51 +25,51 @@
  * A candidate for a tid: four bytes, which the recorder keeps only if they are the tid of a thread
  * of the same process.
  */
-static __always_inline __u32 reel_lock_owner(struct task_struct *task, struct reel_draft *draft,
+static __always_inline __u32 reel_lock_owner(struct task_struct *task, struct reel_sampling *s,
 					     __u64 address)
 {
-	if (reel_user_read(task, &draft->owner, sizeof(draft->owner), (void *)address))
+	if (reel_user_read(task, &s->owner, sizeof(s->owner), (void *)address))
 		return 0;
-	return draft->owner & REEL_FUTEX_TID_MASK;
+	return s->owner & REEL_FUTEX_TID_MASK;
 }
 
 /*
- * Reads the arguments of a thread in futex(2) into the draft; returns the address of the owner's
+ * Reads the arguments of a thread in futex(2) into s->futex; returns the address of the owner's
  * tid if the thread waits for a mutex of glibc, and 0 if it does not wait.
  */
-static __always_inline __u64 reel_lock_word(struct reel_draft *draft, __u64 pt_regs)
+static __always_inline __u64 reel_lock_word(struct reel_sampling *s, __u64 pt_regs)
 {
-	if (!reel_futex_read(&draft->saved, pt_regs, &draft->futex))
+	if (!reel_futex_read(&s->saved, pt_regs, &s->futex))
 		return 0;
-	switch (draft->futex.operation & REEL_FUTEX_COMMAND) {
+	switch (s->futex.operation & REEL_FUTEX_COMMAND) {
 	case REEL_FUTEX_WAIT:
 	case REEL_FUTEX_WAIT_BITSET:
-		return draft->futex.address + REEL_MUTEX_OWNER;
+		return s->futex.address + REEL_MUTEX_OWNER;
 	case REEL_FUTEX_LOCK_PI:
 	case REEL_FUTEX_LOCK_PI2:
-		return draft->futex.address;
+		return s->futex.address;
 	default:
 		return 0;
 	}
 }
 
 /* Sets the lock and its owner in the sample and the wait.  Not inlined, for the limit of stack. */
-static __noinline void reel_lock_find(struct task_struct *task, struct reel_draft *draft,
+static __noinline void reel_lock_find(struct task_struct *task, struct reel_sampling *s,
 				      struct reel_wait *wait)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_bpf_sample *sample = &s->sample;
 	__u64 at;
 
 	wait->lock_word = 0;
 	wait->lock_owner = 0;
 	if (sample->state != REEL_BPF_BLOCKED || sample->where != REEL_BPF_WHERE_SYSCALL)
 		return;
-	at = reel_lock_word(draft, reel_other_pt_regs(task));
+	at = reel_lock_word(s, reel_other_pt_regs(task));
 	if (!at)
 		return;
 	sample->flags |= REEL_BPF_LOCK;
-	sample->lock = draft->futex.address;
-	sample->lock_owner = reel_lock_owner(task, draft, at);
+	sample->lock = s->futex.address;
+	sample->lock_owner = reel_lock_owner(task, s, at);
 	if (!sample->lock_owner)
 		return;
 	wait->lock_word = at;

@@ -146,10 +146,10 @@ struct reel_frame_walk {
  * A sample being made: too large for a BPF program's stack.  Fields needed by every sample are
  * adjacent, as most of the time is spent on cache misses.
  */
-struct reel_draft {
+struct reel_sampling {
 	__u32 busy;
-	__u32 slot;	       /* this draft's slot */
-	volatile __u32 claims; /* reel_probe_draft */
+	__u32 slot;	       /* of this sampling */
+	volatile __u32 claims; /* reel_probe_claim */
 	__u32 skipped;	       /* inner frames of the kernel chain, of our own */
 	/* A process that was followed at the last look-up, and reel_control.unfollowed at that
 	 * time. */
@@ -173,7 +173,7 @@ struct reel_draft {
 	struct reel_futex futex;
 	/* bpf/copies.h: index in reel_scan_copies; the piece found; whether one was missing. */
 	__u32 copies, piece, asks;
-	__u32 owner;	/* of a lock, as read */
+	__u32 owner;	   /* of a lock, as read */
 	__u64 scan_weight; /* of the thread being scanned */
 	__u64 words[2];	   /* on the way to a request's record */
 	struct reel_request_record record;
@@ -184,7 +184,7 @@ struct reel_draft {
 	__u64 search[REEL_SEARCH_WORDS];
 };
 
-#define REEL_CHAINS_WORDS (sizeof(((struct reel_draft *)0)->chains) / 8)
+#define REEL_CHAINS_WORDS (sizeof(((struct reel_sampling *)0)->chains) / 8)
 
 /*
  * Slot 0 is for the programs of perf events and tracepoints: one of them runs on a CPU at a time
@@ -201,21 +201,21 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct reel_draft);
-} reel_drafts SEC(".maps");
+	__type(value, struct reel_sampling);
+} reel_slots SEC(".maps");
 
-static __always_inline struct reel_draft *reel_draft(__u32 slot)
+static __always_inline struct reel_sampling *reel_sampling(__u32 slot)
 {
-	return bpf_map_lookup_elem(&reel_drafts, &slot);
+	return bpf_map_lookup_elem(&reel_slots, &slot);
 }
 
 /* Bytes before the regions. */
-static __always_inline __u64 reel_draft_prefix(const struct reel_draft *draft)
+static __always_inline __u64 reel_sampling_prefix(const struct reel_sampling *s)
 {
-	return sizeof(draft->sample) +
-	       8 * ((__u64)draft->sample.n_kernel_chain + draft->sample.n_frame_chain +
-		    draft->sample.n_user_probes + draft->sample.n_values +
-		    (__u64)draft->sample.n_frames * (sizeof(struct reel_bpf_frame) / 8));
+	return sizeof(s->sample) +
+	       8 * ((__u64)s->sample.n_kernel_chain + s->sample.n_frame_chain +
+		    s->sample.n_user_probes + s->sample.n_values +
+		    (__u64)s->sample.n_frames * (sizeof(struct reel_bpf_frame) / 8));
 }
 
 static __always_inline struct reel_bpf_counts *reel_counters(void)

@@ -31,58 +31,58 @@
 #define REEL_OCAML_SEARCHES 4
 
 /* Whether a stack begins at `info`. */
-static __always_inline bool reel_ocaml_take(struct task_struct *other, struct reel_draft *draft,
+static __always_inline bool reel_ocaml_take(struct task_struct *other, struct reel_sampling *s,
 					    __u64 info, __u64 link)
 {
 	__u64 size;
 
-	if (!info || (info | link) & 7 || reel_user_read(other, draft->search, 24, (void *)info))
+	if (!info || (info | link) & 7 || reel_user_read(other, s->search, 24, (void *)info))
 		return false;
-	size = draft->search[2] - info;
-	if (size > REEL_OCAML_STACK_MAX || draft->search[0] - info > size)
+	size = s->search[2] - info;
+	if (size > REEL_OCAML_STACK_MAX || s->search[0] - info > size)
 		return false;
-	draft->ocaml.low = info + REEL_OCAML_INFO_SIZE;
-	draft->ocaml.high = draft->search[2];
-	draft->ocaml.link = link;
+	s->ocaml.low = info + REEL_OCAML_INFO_SIZE;
+	s->ocaml.high = s->search[2];
+	s->ocaml.link = link;
 	return true;
 }
 
 /* Finds the thread's stacks; false if it has none of OCaml's. */
 static __always_inline bool reel_ocaml_find_by(struct task_struct *other, struct task_struct *task,
-					       struct reel_draft *draft)
+					       struct reel_sampling *s)
 {
 	__u64 state, info, link;
 
-	state = reel_published(other, task, draft, REEL_BPF_PUBLISHED_OCAML);
-	if (!state || reel_user_read(other, draft->search, 8 * REEL_OCAML_WORDS, (void *)state))
+	state = reel_published(other, task, s, REEL_BPF_PUBLISHED_OCAML);
+	if (!state || reel_user_read(other, s->search, 8 * REEL_OCAML_WORDS, (void *)state))
 		return false;
-	info = draft->search[REEL_OCAML_CURRENT - 1];
-	link = draft->search[REEL_OCAML_LINK - 1];
-	return reel_ocaml_take(other, draft, draft->search[REEL_OCAML_CURRENT],
-			       draft->search[REEL_OCAML_LINK]) ||
-	       reel_ocaml_take(other, draft, info, link);
+	info = s->search[REEL_OCAML_CURRENT - 1];
+	link = s->search[REEL_OCAML_LINK - 1];
+	return reel_ocaml_take(other, s, s->search[REEL_OCAML_CURRENT],
+			       s->search[REEL_OCAML_LINK]) ||
+	       reel_ocaml_take(other, s, info, link);
 }
 
 /* The current task's.  Not static: the verifier then checks it once. */
 __noinline bool reel_ocaml_find(__u64 slot)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 
-	return draft && reel_ocaml_find_by(NULL, REEL_TASK_CURRENT(), draft);
+	return s && reel_ocaml_find_by(NULL, REEL_TASK_CURRENT(), s);
 }
 
-/* Notes the lowest address of OCaml's stack among the first words of draft->search. */
+/* Notes the lowest address of OCaml's stack among the first words of s->search. */
 __noinline int reel_ocaml_note(__u64 slot, __u64 words)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 
-	if (!draft)
+	if (!s)
 		return 0;
 	for (__u64 i = 0; i < REEL_SEARCH_STEP && i < words; i++) {
-		__u64 word = draft->search[i];
+		__u64 word = s->search[i];
 
-		if (word >= draft->ocaml.low && word < draft->ocaml.least)
-			draft->ocaml.least = word;
+		if (word >= s->ocaml.low && word < s->ocaml.least)
+			s->ocaml.least = word;
 	}
 	return 0;
 }
@@ -92,28 +92,28 @@ __noinline int reel_ocaml_note(__u64 slot, __u64 words)
  * C functions' part of the thread's stack have.  C functions that allocate nothing are called
  * without a note, but keep it.  The stack's end if not found.
  */
-static __always_inline __u64 reel_ocaml_left_by(struct task_struct *other, struct reel_draft *draft)
+static __always_inline __u64 reel_ocaml_left_by(struct task_struct *other, struct reel_sampling *s)
 {
-	__u64 at = draft->sample.regions[0].address, end = draft->ocaml.link + 16;
+	__u64 at = s->sample.regions[0].address, end = s->ocaml.link + 16;
 
-	draft->ocaml.least = draft->ocaml.high;
-	__builtin_memcpy(draft->search, draft->sample.registers, 8 * REEL_REGISTERS);
-	reel_ocaml_note(draft->slot, REEL_REGISTERS);
-	if (!reel_user_read(other, draft->search, 16, (void *)draft->ocaml.link))
-		reel_ocaml_note(draft->slot, 2);
+	s->ocaml.least = s->ocaml.high;
+	__builtin_memcpy(s->search, s->sample.registers, 8 * REEL_REGISTERS);
+	reel_ocaml_note(s->slot, REEL_REGISTERS);
+	if (!reel_user_read(other, s->search, 16, (void *)s->ocaml.link))
+		reel_ocaml_note(s->slot, 2);
 	for (int i = 0; i < REEL_OCAML_SEARCHES && at < end; i++, at += 8 * REEL_SEARCH_STEP) {
-		if (reel_user_read(other, draft->search, 8 * REEL_SEARCH_STEP, (void *)at))
+		if (reel_user_read(other, s->search, 8 * REEL_SEARCH_STEP, (void *)at))
 			break;
-		reel_ocaml_note(draft->slot, (end - at) / 8);
+		reel_ocaml_note(s->slot, (end - at) / 8);
 	}
-	return draft->ocaml.least;
+	return s->ocaml.least;
 }
 
 __noinline __u64 reel_ocaml_left(__u64 slot)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 
-	return draft ? reel_ocaml_left_by(NULL, draft) : 0;
+	return s ? reel_ocaml_left_by(NULL, s) : 0;
 }
 
 #endif

@@ -43,36 +43,36 @@ static __always_inline bool reel_python_is_own(const struct reel_frame_walk *wal
 }
 
 /* The first interpreter, unless a search has found nothing a moment ago. */
-static __always_inline bool reel_python_want_first(struct reel_draft *draft)
+static __always_inline bool reel_python_want_first(struct reel_sampling *s)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
-	if (walk->retry > draft->sample.time)
+	if (walk->retry > s->sample.time)
 		return false;
 	walk->is_search = 1;
 	return reel_frames_want(walk, REEL_PYTHON_INTERPRETER, walk->interpreter.head, 0, 8);
 }
 
 /* The next thread's state. */
-static __always_inline bool reel_python_want_next(struct reel_draft *draft)
+static __always_inline bool reel_python_want_next(struct reel_sampling *s)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
 	/* Where the state was does not count any more. */
 	if (!walk->is_search)
-		return reel_python_want_first(draft);
+		return reel_python_want_first(s);
 	return reel_frames_want(walk, REEL_PYTHON_NEXT, walk->state,
 				walk->interpreter.python.thread_next, 8);
 }
 
 /* The threads of an interpreter; if a thread runs several, the newest is the innermost. */
-static __always_inline bool reel_python_want_threads(struct reel_draft *draft, __u64 object)
+static __always_inline bool reel_python_want_threads(struct reel_sampling *s, __u64 object)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
 	walk->main = object;
 	if (!object)
-		reel_frames_remember(draft, walk->own, false);
+		reel_frames_remember(s, walk->own, false);
 	return reel_frames_want(walk, REEL_PYTHON_THREADS, object,
 				walk->interpreter.python.interpreter_threads, 8);
 }
@@ -99,29 +99,29 @@ static __always_inline __u64 reel_python_word(const struct reel_frame_walk *walk
 }
 
 /* The outermost frame has no previous one; all other ends leave the flag. */
-static __always_inline bool reel_python_want_frame(struct reel_draft *draft, __u64 frame)
+static __always_inline bool reel_python_want_frame(struct reel_sampling *s, __u64 frame)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
 	if (frame)
-		draft->sample.flags |= REEL_BPF_FRAMES_CUT;
+		s->sample.flags |= REEL_BPF_FRAMES_CUT;
 	else
-		draft->sample.flags &= ~REEL_BPF_FRAMES_CUT;
+		s->sample.flags &= ~REEL_BPF_FRAMES_CUT;
 	return reel_frames_want(walk, REEL_PYTHON_FRAME, frame, 0, walk->interpreter.frame_size);
 }
 
 /* A frame was read. */
-static __always_inline bool reel_python_take_frame(struct reel_draft *draft)
+static __always_inline bool reel_python_take_frame(struct reel_sampling *s)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 	const struct reel_bpf_python *python = &walk->interpreter.python;
 	__u64 frame = walk->from, position = reel_python_word(walk, python->frame_position);
 
 	walk->previous = reel_python_word(walk, python->frame_previous);
 	if (python->frame_owner != REEL_BPF_NO_OFFSET &&
 	    reel_python_byte(walk, python->frame_owner) >= python->owner_native)
-		return reel_frames_add(draft, frame, REEL_BPF_FRAME_NATIVE, 0) &&
-		       reel_python_want_frame(draft, walk->previous);
+		return reel_frames_add(s, frame, REEL_BPF_FRAME_NATIVE, 0) &&
+		       reel_python_want_frame(s, walk->previous);
 	walk->code = reel_python_word(walk, python->frame_code) & ~(__u64)python->code_tags;
 	walk->is_entry = python->frame_is_entry != REEL_BPF_NO_OFFSET
 				 ? reel_python_byte(walk, python->frame_is_entry)
@@ -135,18 +135,18 @@ static __always_inline bool reel_python_take_frame(struct reel_draft *draft)
 }
 
 /* The identity of a frame's code was read, or could not be. */
-static __always_inline bool reel_python_take_code(struct reel_draft *draft, bool failed)
+static __always_inline bool reel_python_take_code(struct reel_sampling *s, bool failed)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 	__u32 identity = failed ? 0 : reel_bpf_identity(walk->words);
 
 	if (walk->is_entry)
 		identity |= REEL_BPF_FRAME_ENTRY;
-	if (!reel_frames_add(draft, walk->code, walk->position, identity))
+	if (!reel_frames_add(s, walk->code, walk->position, identity))
 		return false;
 	if (!walk->is_entry || !walk->native)
-		return reel_python_want_frame(draft, walk->previous);
-	return reel_frames_add(draft, walk->native, REEL_BPF_FRAME_NATIVE, 0) &&
+		return reel_python_want_frame(s, walk->previous);
+	return reel_frames_add(s, walk->native, REEL_BPF_FRAME_NATIVE, 0) &&
 	       reel_frames_want(walk, REEL_PYTHON_CFRAME, walk->native,
 				walk->interpreter.python.cframe_previous, 8);
 }
@@ -157,23 +157,23 @@ static __always_inline bool reel_python_take_code(struct reel_draft *draft, bool
  */
 __noinline bool reel_python_take(__u32 slot, bool failed)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 	struct reel_frame_walk *walk;
 	__u64 word;
 
-	if (!draft)
+	if (!s)
 		return false;
-	walk = &draft->walk;
+	walk = &s->walk;
 	word = failed ? 0 : walk->words[0];
 	switch (walk->stage) {
 	case REEL_PYTHON_INTERPRETER:
-		return reel_python_want_threads(draft, word);
+		return reel_python_want_threads(s, word);
 	case REEL_PYTHON_NEXT:
 	case REEL_PYTHON_THREADS:
 		return reel_python_want_state(walk, word);
 	case REEL_PYTHON_ID:
 		if (failed || !reel_python_is_own(walk, word))
-			return reel_python_want_next(draft);
+			return reel_python_want_next(s);
 		walk->own = walk->state;
 		if (walk->interpreter.python.thread_cframe != REEL_BPF_NO_OFFSET)
 			return reel_frames_want(walk, REEL_PYTHON_TOP, walk->state,
@@ -186,17 +186,17 @@ __noinline bool reel_python_take(__u32 slot, bool failed)
 					walk->interpreter.python.cframe_frame, 8);
 	case REEL_PYTHON_CFRAME_TOP:
 		if (!word)
-			return reel_python_want_next(draft);
+			return reel_python_want_next(s);
 		if (walk->is_search)
-			reel_frames_remember(draft, walk->state, true);
-		return reel_python_want_frame(draft, word);
+			reel_frames_remember(s, walk->state, true);
+		return reel_python_want_frame(s, word);
 	case REEL_PYTHON_FRAME:
-		return !failed && reel_python_take_frame(draft);
+		return !failed && reel_python_take_frame(s);
 	case REEL_PYTHON_CODE:
-		return reel_python_take_code(draft, failed);
+		return reel_python_take_code(s, failed);
 	case REEL_PYTHON_CFRAME:
 		walk->native = word;
-		return reel_python_want_frame(draft, walk->previous);
+		return reel_python_want_frame(s, walk->previous);
 	default:
 		return false;
 	}

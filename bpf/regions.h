@@ -162,18 +162,16 @@ struct reel_second_stack {
 
 /* The stack that waits for this one: a goroutine's, or that of Go's scheduler. */
 static __always_inline void reel_goroutine_second(struct task_struct *other,
-						  struct reel_draft *draft,
-						  struct task_struct *task,
+						  struct reel_sampling *s, struct task_struct *task,
 						  struct reel_second_stack *ret)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_bpf_sample *sample = &s->sample;
 	__u64 g, end;
 
 	if (sample->flags & REEL_BPF_COMPAT)
 		return;
 	g = reel_goroutine(other, task, sample);
-	end = other ? reel_goroutine_left_by(other, sample, g)
-		    : reel_goroutine_left(draft->slot, g);
+	end = other ? reel_goroutine_left_by(other, sample, g) : reel_goroutine_left(s->slot, g);
 	if (!end)
 		return;
 	ret->sp = sample->waiting.words[0];
@@ -202,12 +200,12 @@ static __always_inline void reel_main_part(struct reel_bpf_sample *sample, struc
  * Leaves an interpreter's own stack out of region 0: Ruby's threads have 1 MB there, mostly
  * untouched.  A thread's first calls are above it and become a root part; a fiber has all below.
  */
-static __always_inline void reel_region_leave_out(struct reel_draft *draft,
+static __always_inline void reel_region_leave_out(struct reel_sampling *s,
 						  struct reel_stack_top top)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_bpf_sample *sample = &s->sample;
 	struct reel_bpf_region *region = &sample->regions[0];
-	__u64 begin = draft->walk.stack, end = draft->walk.end, above = top.address - end;
+	__u64 begin = s->walk.stack, end = s->walk.end, above = top.address - end;
 
 	if (begin <= region->address || end < begin || end > top.address ||
 	    begin - region->address > region->size)
@@ -224,17 +222,17 @@ static __always_inline void reel_region_leave_out(struct reel_draft *draft,
  * Sets region 0 of a thread with OCaml's stacks, and finds the second one: this is one of OCaml's,
  * or the thread's.
  */
-static __always_inline void reel_ocaml_regions(struct task_struct *other, struct reel_draft *draft,
+static __always_inline void reel_ocaml_regions(struct task_struct *other, struct reel_sampling *s,
 					       __u64 sp, struct reel_stack_top top,
 					       struct reel_second_stack *ret)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
-	bool is_own = sp >= draft->ocaml.low && sp < draft->ocaml.high;
+	struct reel_bpf_sample *sample = &s->sample;
+	bool is_own = sp >= s->ocaml.low && sp < s->ocaml.high;
 
 	ret->kind = REEL_BPF_REGION_OTHER_STACK;
-	ret->sp = draft->ocaml.link;
+	ret->sp = s->ocaml.link;
 	if (is_own) {
-		top.address = draft->ocaml.high;
+		top.address = s->ocaml.high;
 		top.is_certain = true;
 		top.is_mapping = false;
 	}
@@ -242,58 +240,58 @@ static __always_inline void reel_ocaml_regions(struct task_struct *other, struct
 	if (is_own)
 		return;
 	/* Otherwise the stacks are those of another thread that OCaml runs meanwhile. */
-	if (draft->ocaml.link < sp || draft->ocaml.link >= top.address) {
+	if (s->ocaml.link < sp || s->ocaml.link >= top.address) {
 		ret->sp = 0;
 		return;
 	}
-	ret->sp = other ? reel_ocaml_left_by(other, draft) : reel_ocaml_left(draft->slot);
-	ret->top.address = draft->ocaml.high;
+	ret->sp = other ? reel_ocaml_left_by(other, s) : reel_ocaml_left(s->slot);
+	ret->top.address = s->ocaml.high;
 	if (ret->sp >= ret->top.address)
 		ret->sp = 0;
 }
 
 /* Sets region 0, and finds the second stack. */
-static __always_inline void reel_first_region(struct task_struct *other, struct reel_draft *draft,
+static __always_inline void reel_first_region(struct task_struct *other, struct reel_sampling *s,
 					      struct task_struct *task, struct mm_struct *mm,
 					      __u64 sp, struct reel_second_stack *ret)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_bpf_sample *sample = &s->sample;
 	struct reel_stack_top top = {};
 
-	if (reel_on_alternate_stack(task, sp, &draft->alternate)) {
+	if (reel_on_alternate_stack(task, sp, &s->alternate)) {
 		/* The root is on the interrupted stack instead. */
-		top.address = draft->alternate.address + draft->alternate.size;
+		top.address = s->alternate.address + s->alternate.size;
 		reel_region_set(other, sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
 		/* The search reads the current task's memory. */
-		ret->sp = other ? 0 : reel_interrupted_sp(draft, sp);
+		ret->sp = other ? 0 : reel_interrupted_sp(s, sp);
 		ret->kind = REEL_BPF_REGION_INTERRUPTED_STACK;
 		return;
 	}
 	top = reel_stack_top(other, task, mm, sample, sp);
 	if (reel_control.publishers &&
-	    (other ? reel_ocaml_find_by(other, task, draft) : reel_ocaml_find(draft->slot))) {
-		reel_ocaml_regions(other, draft, sp, top, ret);
+	    (other ? reel_ocaml_find_by(other, task, s) : reel_ocaml_find(s->slot))) {
+		reel_ocaml_regions(other, s, sp, top, ret);
 		return;
 	}
 	reel_region_set(other, sample, &sample->regions[0], REEL_BPF_REGION_STACK, sp, top);
 	if (sample->n_frames)
-		reel_region_leave_out(draft, top);
+		reel_region_leave_out(s, top);
 	if (top.is_mapping)
 		reel_main_part(sample, task, mm);
 	else
-		reel_goroutine_second(other, draft, task, ret);
+		reel_goroutine_second(other, s, task, ret);
 }
 
 /* Sets the regions of a sample; `other` is `task`, or NULL if that is the current one. */
-static __always_inline void reel_regions_find(struct task_struct *other, struct reel_draft *draft,
+static __always_inline void reel_regions_find(struct task_struct *other, struct reel_sampling *s,
 					      struct task_struct *task, struct mm_struct *mm,
 					      __u64 sp)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_bpf_sample *sample = &s->sample;
 	struct reel_second_stack second = {};
 
 	sample->n_regions = 1;
-	reel_first_region(other, draft, task, mm, sp, &second);
+	reel_first_region(other, s, task, mm, sp, &second);
 	if (!second.sp)
 		return;
 	if (!second.top.address)

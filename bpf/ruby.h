@@ -50,11 +50,11 @@ static __always_inline bool reel_ruby_want_id(struct reel_frame_walk *walk)
 }
 
 /* The first thread, unless a search has found nothing a moment ago. */
-static __always_inline bool reel_ruby_want_first(struct reel_draft *draft)
+static __always_inline bool reel_ruby_want_first(struct reel_sampling *s)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
-	if (walk->retry > draft->sample.time)
+	if (walk->retry > s->sample.time)
 		return false;
 	walk->is_search = 1;
 	return reel_frames_want(walk, REEL_RUBY_RACTOR, walk->interpreter.head, 0, 8);
@@ -68,32 +68,32 @@ static __always_inline __u64 reel_ruby_threads(const struct reel_frame_walk *wal
 }
 
 /* Lists are rings. */
-static __always_inline bool reel_ruby_take_ractor(struct reel_draft *draft, __u64 node)
+static __always_inline bool reel_ruby_take_ractor(struct reel_sampling *s, __u64 node)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
 	if (!node || node == walk->interpreter.head) {
-		reel_frames_remember(draft, 0, false);
+		reel_frames_remember(s, 0, false);
 		return false;
 	}
 	walk->main = node;
 	return reel_frames_want(walk, REEL_RUBY_THREAD, reel_ruby_threads(walk), 0, 8);
 }
 
-static __always_inline bool reel_ruby_want_next(struct reel_draft *draft)
+static __always_inline bool reel_ruby_want_next(struct reel_sampling *s)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
 	/* Where the state was does not count any more. */
 	if (!walk->is_search)
-		return reel_ruby_want_first(draft);
+		return reel_ruby_want_first(s);
 	return reel_frames_want(walk, REEL_RUBY_THREAD, walk->state,
 				walk->interpreter.ruby.thread_node, 8);
 }
 
-static __always_inline bool reel_ruby_take_thread(struct reel_draft *draft, __u64 node)
+static __always_inline bool reel_ruby_take_thread(struct reel_sampling *s, __u64 node)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
 	if (!node || node == reel_ruby_threads(walk))
 		return reel_frames_want(walk, REEL_RUBY_RACTOR, walk->main, 0, 8);
@@ -103,49 +103,49 @@ static __always_inline bool reel_ruby_take_thread(struct reel_draft *draft, __u6
 
 /* ---- its frames ----------------------------------------------------------------------------- */
 
-static __always_inline bool reel_ruby_want_tag(struct reel_draft *draft, __u64 tag)
+static __always_inline bool reel_ruby_want_tag(struct reel_sampling *s, __u64 tag)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
 	walk->native = tag;
 	/* Without the outermost frames, it is not known which call is whose. */
-	if (!walk->interpreter.ruby.tag_mark || draft->sample.flags & REEL_BPF_FRAMES_CUT)
+	if (!walk->interpreter.ruby.tag_mark || s->sample.flags & REEL_BPF_FRAMES_CUT)
 		return false;
 	return reel_frames_want(walk, REEL_RUBY_TAG, tag, walk->interpreter.ruby.tag_word, 8);
 }
 
 /* All other ends than the last frame leave the flag. */
-static __always_inline bool reel_ruby_want_frame(struct reel_draft *draft, __u64 frame)
+static __always_inline bool reel_ruby_want_frame(struct reel_sampling *s, __u64 frame)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
 	walk->frame = frame;
 	if (frame < walk->end) {
-		draft->sample.flags |= REEL_BPF_FRAMES_CUT;
+		s->sample.flags |= REEL_BPF_FRAMES_CUT;
 		return reel_frames_want(walk, REEL_RUBY_FRAME, frame, 0,
 					walk->interpreter.frame_size);
 	}
-	draft->sample.flags &= ~REEL_BPF_FRAMES_CUT;
-	return reel_ruby_want_tag(draft, walk->native);
+	s->sample.flags &= ~REEL_BPF_FRAMES_CUT;
+	return reel_ruby_want_tag(s, walk->native);
 }
 
-static __always_inline bool reel_ruby_want_outer(struct reel_draft *draft)
+static __always_inline bool reel_ruby_want_outer(struct reel_sampling *s)
 {
-	return reel_ruby_want_frame(draft, draft->walk.frame + draft->walk.interpreter.frame_size);
+	return reel_ruby_want_frame(s, s->walk.frame + s->walk.interpreter.frame_size);
 }
 
 /* vm_stack, vm_stack_size, cfp, tag. */
-static __always_inline bool reel_ruby_take_stack(struct reel_draft *draft)
+static __always_inline bool reel_ruby_take_stack(struct reel_sampling *s)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
 	if (walk->is_search)
-		reel_frames_remember(draft, walk->state, true);
+		reel_frames_remember(s, walk->state, true);
 	walk->stack = walk->words[0];
 	walk->end = walk->stack + 8 * walk->words[1];
 	walk->native = walk->words[3];
 	return walk->words[2] >= walk->stack && walk->words[2] &&
-	       reel_ruby_want_frame(draft, walk->words[2]);
+	       reel_ruby_want_frame(s, walk->words[2]);
 }
 
 static __always_inline __u64 reel_ruby_word(const struct reel_frame_walk *walk, __u16 offset)
@@ -154,9 +154,9 @@ static __always_inline __u64 reel_ruby_word(const struct reel_frame_walk *walk, 
 }
 
 /* A frame was read. */
-static __always_inline bool reel_ruby_take_frame(struct reel_draft *draft)
+static __always_inline bool reel_ruby_take_frame(struct reel_sampling *s)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 	const struct reel_bpf_ruby *ruby = &walk->interpreter.ruby;
 	__u64 environment = reel_ruby_word(walk, ruby->frame_environment);
 
@@ -164,27 +164,27 @@ static __always_inline bool reel_ruby_take_frame(struct reel_draft *draft)
 	walk->code = reel_ruby_word(walk, ruby->frame_code);
 	/* Blocks that are C functions have code of another kind, and no pc. */
 	if (!environment || (walk->code && !walk->pc))
-		return reel_ruby_want_outer(draft);
+		return reel_ruby_want_outer(s);
 	return reel_frames_want(walk, REEL_RUBY_ENVIRONMENT,
 				environment - (REEL_RUBY_ENVIRONMENT_SIZE - 8), 0,
 				REEL_RUBY_ENVIRONMENT_SIZE);
 }
 
-static __always_inline bool reel_ruby_take_environment(struct reel_draft *draft)
+static __always_inline bool reel_ruby_take_environment(struct reel_sampling *s)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 	const struct reel_bpf_ruby *ruby = &walk->interpreter.ruby;
 	__u64 flags = walk->words[2];
 
 	/* The first frame of a thread does not belong to a function. */
 	if ((flags & REEL_RUBY_MAGIC) == REEL_RUBY_DUMMY)
-		return reel_ruby_want_outer(draft);
+		return reel_ruby_want_outer(s);
 	if (walk->code) {
 		walk->is_entry = (flags & REEL_RUBY_FINISH) != 0;
 		return reel_frames_want(walk, REEL_RUBY_CODE, walk->code, ruby->code_body, 8);
 	}
 	if ((flags & REEL_RUBY_MAGIC) != REEL_RUBY_CFUNC)
-		return reel_ruby_want_outer(draft);
+		return reel_ruby_want_outer(s);
 	walk->is_entry = 0;
 	walk->position = 0;
 	walk->code = walk->words[0];
@@ -192,32 +192,31 @@ static __always_inline bool reel_ruby_take_environment(struct reel_draft *draft)
 				REEL_BPF_IDENTITY_SIZE);
 }
 
-static __always_inline bool reel_ruby_add(struct reel_draft *draft, __u32 identity)
+static __always_inline bool reel_ruby_add(struct reel_sampling *s, __u32 identity)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 
 	if (walk->is_entry)
 		identity |= REEL_BPF_FRAME_ENTRY;
-	return reel_frames_add(draft, walk->code, walk->position, identity) &&
-	       reel_ruby_want_outer(draft);
+	return reel_frames_add(s, walk->code, walk->position, identity) && reel_ruby_want_outer(s);
 }
 
 /* Of a body: from its instructions' address on. */
-static __always_inline bool reel_ruby_take_body(struct reel_draft *draft, bool failed)
+static __always_inline bool reel_ruby_take_body(struct reel_sampling *s, bool failed)
 {
-	struct reel_frame_walk *walk = &draft->walk;
+	struct reel_frame_walk *walk = &s->walk;
 	const struct reel_bpf_ruby *ruby = &walk->interpreter.ruby;
 	__u64 at = (ruby->body_identity - ruby->body_instructions) / 8u;
 
 	barrier_var(at);
 	if (failed || at > (REEL_BPF_FRAME_SIZE - REEL_BPF_IDENTITY_SIZE) / 8) {
 		walk->position = 0;
-		return reel_ruby_add(draft, 0);
+		return reel_ruby_add(s, 0);
 	}
 	walk->position = walk->pc - walk->words[0];
 	if (walk->position == REEL_BPF_FRAME_NATIVE)
 		walk->position = 0;
-	return reel_ruby_add(draft, reel_bpf_identity(walk->words + at));
+	return reel_ruby_add(s, reel_bpf_identity(walk->words + at));
 }
 
 /*
@@ -226,57 +225,57 @@ static __always_inline bool reel_ruby_take_body(struct reel_draft *draft, bool f
  */
 __noinline bool reel_ruby_take(__u32 slot, bool failed)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 	const struct reel_bpf_ruby *ruby;
 	struct reel_frame_walk *walk;
 	__u64 word;
 
-	if (!draft)
+	if (!s)
 		return false;
-	walk = &draft->walk;
+	walk = &s->walk;
 	ruby = &walk->interpreter.ruby;
 	word = failed ? 0 : walk->words[0];
 	switch (walk->stage) {
 	case REEL_RUBY_RACTOR:
-		return reel_ruby_take_ractor(draft, word);
+		return reel_ruby_take_ractor(s, word);
 	case REEL_RUBY_THREAD:
-		return reel_ruby_take_thread(draft, word);
+		return reel_ruby_take_thread(s, word);
 	case REEL_RUBY_NATIVE:
 		/* A thread that runs nowhere. */
 		if (!word)
-			return reel_ruby_want_next(draft);
+			return reel_ruby_want_next(s);
 		return reel_frames_want(walk, REEL_RUBY_ID, word, ruby->thread_id, 8);
 	case REEL_RUBY_ID:
 		if (failed || walk->thread_pointer - word >= REEL_FRAMES_PTHREAD_SIZE)
-			return reel_ruby_want_next(draft);
+			return reel_ruby_want_next(s);
 		return reel_frames_want(walk, REEL_RUBY_CONTEXT, walk->state, ruby->thread_context,
 					8);
 	case REEL_RUBY_CONTEXT:
 		return reel_frames_want(walk, REEL_RUBY_STACK, word, ruby->context_stack, 32);
 	case REEL_RUBY_STACK:
-		return !failed && reel_ruby_take_stack(draft);
+		return !failed && reel_ruby_take_stack(s);
 	case REEL_RUBY_FRAME:
-		return !failed && reel_ruby_take_frame(draft);
+		return !failed && reel_ruby_take_frame(s);
 	case REEL_RUBY_ENVIRONMENT:
-		return !failed && reel_ruby_take_environment(draft);
+		return !failed && reel_ruby_take_environment(s);
 	case REEL_RUBY_CODE:
 		if (!word)
-			return reel_ruby_take_body(draft, true);
+			return reel_ruby_take_body(s, true);
 		return reel_frames_want(walk, REEL_RUBY_BODY, word, ruby->body_instructions,
 					ruby->body_identity - ruby->body_instructions +
 						REEL_BPF_IDENTITY_SIZE);
 	case REEL_RUBY_BODY:
-		return reel_ruby_take_body(draft, failed);
+		return reel_ruby_take_body(s, failed);
 	case REEL_RUBY_METHOD:
-		return reel_ruby_add(draft, failed ? 0 : reel_bpf_identity(walk->words));
+		return reel_ruby_add(s, failed ? 0 : reel_bpf_identity(walk->words));
 	case REEL_RUBY_TAG:
 		if (failed || (word == ruby->tag_mark &&
-			       !reel_frames_add(draft, walk->native, REEL_BPF_FRAME_NATIVE, 0)))
+			       !reel_frames_add(s, walk->native, REEL_BPF_FRAME_NATIVE, 0)))
 			return false;
 		return reel_frames_want(walk, REEL_RUBY_TAG_PREVIOUS, walk->native,
 					ruby->tag_previous, 8);
 	case REEL_RUBY_TAG_PREVIOUS:
-		return word && reel_ruby_want_tag(draft, word);
+		return word && reel_ruby_want_tag(s, word);
 	default:
 		return false;
 	}

@@ -226,10 +226,10 @@ static long reel_scan_copy_page(__u32 page, struct reel_scan_pages *pages)
 	return 0;
 }
 
-static __always_inline void reel_scan_copy(struct task_struct *task, struct reel_draft *draft,
+static __always_inline void reel_scan_copy(struct task_struct *task, struct reel_sampling *s,
 					   __u32 index, __u64 offset)
 {
-	struct reel_bpf_region *region = &draft->sample.regions[index];
+	struct reel_bpf_region *region = &s->sample.regions[index];
 	__u64 size = region->size;
 	__u8 *room;
 	struct reel_scan_pages pages = {
@@ -244,15 +244,15 @@ static __always_inline void reel_scan_copy(struct task_struct *task, struct reel
 	room = reel_scan_room(offset, size);
 	if (!room || !reel_other_read(task, room, size, (void *)region->address))
 		return;
-	draft->sample.flags |= REEL_BPF_COPY_FAILED;
+	s->sample.flags |= REEL_BPF_COPY_FAILED;
 	bpf_loop((REEL_BPF_MAX_STACK_LIMIT >> 12) + 1, reel_scan_copy_page, &pages, 0);
 }
 #else
 /* From the scanning process, which knows what is missing. */
-static __noinline void reel_scan_copy(struct task_struct *task, struct reel_draft *draft,
+static __noinline void reel_scan_copy(struct task_struct *task, struct reel_sampling *s,
 				      __u32 index, __u64 offset)
 {
-	struct reel_bpf_copies *copies = reel_copies(draft);
+	struct reel_bpf_copies *copies = reel_copies(s);
 	const struct reel_bpf_piece *piece;
 	struct reel_bpf_region *region;
 	__u64 at, size;
@@ -261,10 +261,10 @@ static __noinline void reel_scan_copy(struct task_struct *task, struct reel_draf
 	barrier_var(index);
 	if (!copies || index >= REEL_BPF_REGIONS_MAX)
 		return;
-	region = &draft->sample.regions[index];
+	region = &s->sample.regions[index];
 	size = region->size;
 	at = reel_copied_at(task, region->address, size);
-	piece = &copies->pieces[draft->piece % REEL_PIECES_MAX];
+	piece = &copies->pieces[s->piece % REEL_PIECES_MAX];
 	room = reel_scan_room(offset, size);
 	barrier_var(size);
 	if (!room || size > settings.max_stack)
@@ -272,18 +272,18 @@ static __noinline void reel_scan_copy(struct task_struct *task, struct reel_draf
 	/* The helper zeroes what it cannot read. */
 	if (!bpf_probe_read_user(room, size, (void *)at) && !piece->is_partial)
 		return;
-	draft->sample.flags |= REEL_BPF_COPY_FAILED;
+	s->sample.flags |= REEL_BPF_COPY_FAILED;
 #pragma unroll
 	for (int i = 0; i < REEL_BPF_MISSING_WORDS; i++)
 		region->missing[i] = at ? piece->missing[i] : ~0ull;
 }
 #endif
 
-static __always_inline bool reel_scan_emit(struct task_struct *task, struct reel_draft *draft,
+static __always_inline bool reel_scan_emit(struct task_struct *task, struct reel_sampling *s,
 					   const struct reel_wait *wait, bool ran)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
-	__u64 prefix = reel_draft_prefix(draft), size;
+	struct reel_bpf_sample *sample = &s->sample;
+	__u64 prefix = reel_sampling_prefix(s), size;
 	__u64 starts[REEL_BPF_REGIONS_MAX] = {};
 	void *ring = reel_task_ring();
 	__u32 zero = 0;
@@ -293,11 +293,11 @@ static __always_inline bool reel_scan_emit(struct task_struct *task, struct reel
 		return false;
 	size = reel_record_size(reel_regions_place(sample, prefix, starts));
 	if (starts[REEL_BPF_ROOT])
-		reel_scan_copy(task, draft, REEL_BPF_ROOT, starts[REEL_BPF_ROOT]);
+		reel_scan_copy(task, s, REEL_BPF_ROOT, starts[REEL_BPF_ROOT]);
 	if (starts[0])
-		reel_scan_copy(task, draft, 0, starts[0]);
+		reel_scan_copy(task, s, 0, starts[0]);
 	if (starts[1])
-		reel_scan_copy(task, draft, 1, starts[1]);
+		reel_scan_copy(task, s, 1, starts[1]);
 	/* It ran meanwhile: the bytes may be of different moments. */
 	if (ran || reel_scan_on_cpu(task) || reel_scan_ran(task, wait)) {
 		sample->flags = 0;
@@ -328,56 +328,55 @@ static __always_inline bool reel_scan_emit(struct task_struct *task, struct reel
 
 /* The request that the thread works for, and the beginning of its interpreter frames.  Not inlined,
  * for the limit of stack. */
-static __noinline void reel_scan_program(struct task_struct *task, struct reel_draft *draft)
+static __noinline void reel_scan_program(struct task_struct *task, struct reel_sampling *s)
 {
 	if (reel_request_is_possible())
-		reel_request_find(task, task, draft);
+		reel_request_find(task, task, s);
 #ifndef REEL_SCAN_COPIES
 	/* With copies, they take more reads than there are passes. */
-	if (!reel_control.interpreters || !reel_frames_begin(task, draft))
+	if (!reel_control.interpreters || !reel_frames_begin(task, s))
 #endif
-		draft->walk.stage = REEL_FRAMES_END;
+		s->walk.stage = REEL_FRAMES_END;
 }
 
 #ifdef REEL_SCAN_COPIES
-static __always_inline void reel_scan_interpreter(struct task_struct *task,
-						  struct reel_draft *draft)
+static __always_inline void reel_scan_interpreter(struct task_struct *task, struct reel_sampling *s)
 {
 	(void)task;
-	(void)draft;
+	(void)s;
 }
 #else
 /* A walk through interpreter frames. */
 struct reel_scan_frames {
 	struct task_struct *task;
-	struct reel_draft *draft;
+	struct reel_sampling *s;
 };
 
 static long reel_scan_frame(__u32 pass, struct reel_scan_frames *frames)
 {
 	(void)pass;
-	if (reel_frames_step(frames->task, frames->draft, settings.scan_slot))
+	if (reel_frames_step(frames->task, frames->s, settings.scan_slot))
 		return 0;
 	/* A branch: the verifier wants to see a constant. */
 	barrier();
 	return 1;
 }
 
-static __noinline void reel_scan_interpreter(struct task_struct *task, struct reel_draft *draft)
+static __noinline void reel_scan_interpreter(struct task_struct *task, struct reel_sampling *s)
 {
-	struct reel_scan_frames frames = { .task = task, .draft = draft };
+	struct reel_scan_frames frames = { .task = task, .s = s };
 
-	if (draft->walk.stage == REEL_FRAMES_END)
+	if (s->walk.stage == REEL_FRAMES_END)
 		return;
 	bpf_loop(REEL_FRAMES_READS_MAX, reel_scan_frame, &frames, 0);
 }
 #endif
 
 /* Makes the sample of a wait that begins; its fields in `wait` are set. */
-static __always_inline void reel_scan_sample(struct task_struct *task, struct reel_draft *draft,
+static __always_inline void reel_scan_sample(struct task_struct *task, struct reel_sampling *s,
 					     struct reel_wait *wait)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_bpf_sample *sample = &s->sample;
 	struct mm_struct *mm = task->mm;
 	__u64 sp = 0;
 	long size;
@@ -390,58 +389,58 @@ static __always_inline void reel_scan_sample(struct task_struct *task, struct re
 	sample->kernel_tid = task->pid;
 	sample->weight = 0;
 	sample->where = REEL_BPF_WHERE_KERNEL_THREAD;
-	if (reel_registers_user(&draft->saved.user) && reel_registers_sp(&draft->saved.user)) {
-		bool syscall = reel_saved_registers_syscall(&draft->saved);
+	if (reel_registers_user(&s->saved.user) && reel_registers_sp(&s->saved.user)) {
+		bool syscall = reel_saved_registers_syscall(&s->saved);
 
 		sample->where = syscall ? REEL_BPF_WHERE_SYSCALL : REEL_BPF_WHERE_INTERRUPT;
 		if (!reel_task_in_execve(task)) {
 			sample->flags |= REEL_BPF_REGISTERS;
-			reel_registers_store(sample, &draft->saved.user, syscall);
-			sp = reel_registers_sp(&draft->saved.user);
+			reel_registers_store(sample, &s->saved.user, syscall);
+			sp = reel_registers_sp(&s->saved.user);
 		}
 	}
-	reel_cgroup_note(draft, task, reel_task_ring());
+	reel_cgroup_note(s, task, reel_task_ring());
 	if (settings.kernel_chain) {
-		size = bpf_get_task_stack((void *)task, draft->chains,
-					  8 * REEL_BPF_KERNEL_CHAIN_MAX, 0);
+		size = bpf_get_task_stack((void *)task, s->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX,
+					  0);
 		if (size > 0)
 			sample->n_kernel_chain = size / 8;
 	}
 	if (sp && mm) {
 		reel_user_probes_store(settings.scan_slot, task, mm);
-		reel_scan_program(task, draft);
-		reel_scan_interpreter(task, draft);
-		reel_regions_find(task, draft, task, mm, sp);
+		reel_scan_program(task, s);
+		reel_scan_interpreter(task, s);
+		reel_regions_find(task, s, task, mm, sp);
 	}
-	reel_lock_find(task, draft, wait);
+	reel_lock_find(task, s, wait);
 }
 
 /* ---- scanning ------------------------------------------------------------------------------- */
 
 /*
- * Reports who woke the thread since this scan was due, if that ended the draft's wait.  A thread
+ * Reports who woke the thread since this scan was due, if that ended s->wait.  A thread
  * that has run since has other counts.
  */
 static __noinline void reel_scan_emit_waker(__u32 key, bool has_run)
 {
-	struct reel_draft *draft = reel_draft(settings.scan_slot);
+	struct reel_sampling *s = reel_sampling(settings.scan_slot);
 	struct reel_recent_waker *waker = bpf_map_lookup_elem(&reel_recent_wakers, &key);
 	struct reel_bpf_sample *sample;
 	void *ring = reel_task_ring();
 	__u32 zero = 0;
 	__u8 *scratch = bpf_map_lookup_elem(&reel_scan_scratch, &zero);
 
-	if (!draft || !waker || !ring || !scratch || waker->scan != reel_control.scan_wakes)
+	if (!s || !waker || !ring || !scratch || waker->scan != reel_control.scan_wakes)
 		return;
-	if (!has_run && (waker->voluntary != draft->wait.voluntary ||
-			 waker->involuntary != draft->wait.involuntary))
+	if (!has_run &&
+	    (waker->voluntary != s->wait.voluntary || waker->involuntary != s->wait.involuntary))
 		return;
-	sample = &draft->sample;
+	sample = &s->sample;
 	reel_sample_begin(sample, (struct reel_ids){ 0, waker->tid }, settings.waker_event);
 	sample->flags = waker->flags;
 	sample->time = reel_control.scan_time;
 	sample->weight = 0;
-	sample->woken_tid = draft->wait.tid;
+	sample->woken_tid = s->wait.tid;
 	sample->soft_interrupt = waker->soft_interrupt;
 	__builtin_memcpy(sample->comm, waker->comm, sizeof(sample->comm));
 	if (!bpf_probe_read_kernel(scratch, sizeof(*sample), sample))
@@ -450,7 +449,7 @@ static __noinline void reel_scan_emit_waker(__u32 key, bool has_run)
 }
 
 /* Makes the sample of a wait that begins, unless its memory has to be read first. */
-static __always_inline void reel_scan_finish(struct task_struct *task, struct reel_draft *draft,
+static __always_inline void reel_scan_finish(struct task_struct *task, struct reel_sampling *s,
 					     struct reel_wait *wait, __u32 key, bool ran)
 {
 	/* The next scan tries again. */
@@ -461,80 +460,79 @@ static __always_inline void reel_scan_finish(struct task_struct *task, struct re
 		bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY);
 	if (settings.waker_slot)
 		reel_scan_emit_waker(key, false);
-	reel_scan_sample(task, draft, wait);
+	reel_scan_sample(task, s, wait);
 #ifdef REEL_SCAN_COPIES
 	wait->is_new = 1;
-	if (!ran && reel_copies_wanted(task, draft, wait) &&
+	if (!ran && reel_copies_wanted(task, s, wait) &&
 	    !bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY))
 		return;
 	wait->copies = wait->is_new = 0;
 #endif
 	/* Without room to remember it, each scan is a wait of its own. */
 	if (reel_control.is_last_scan || bpf_map_update_elem(&reel_waits, &key, wait, BPF_ANY)) {
-		draft->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
-		draft->sample.weight = wait->weight;
-		reel_scan_emit(task, draft, wait, ran);
+		s->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
+		s->sample.weight = wait->weight;
+		reel_scan_emit(task, s, wait, ran);
 		bpf_map_delete_elem(&reel_waits, &key);
 		return;
 	}
-	if (!reel_scan_emit(task, draft, wait, ran) ||
-	    !(draft->sample.flags & REEL_BPF_WAIT_BEGINS))
+	if (!reel_scan_emit(task, s, wait, ran) || !(s->sample.flags & REEL_BPF_WAIT_BEGINS))
 		bpf_map_delete_elem(&reel_waits, &key);
 }
 
 /* A new wait, which the thread was not in at the last scan. */
-static __always_inline void reel_scan_begin(struct task_struct *task, struct reel_draft *draft,
+static __always_inline void reel_scan_begin(struct task_struct *task, struct reel_sampling *s,
 					    struct reel_wait *wait, __u32 key, bool ran)
 {
 	wait->start_time = task->start_time;
 	wait->voluntary = task->nvcsw;
 	wait->involuntary = task->nivcsw;
 	wait->time = reel_control.scan_time;
-	wait->weight = draft->scan_weight;
-	wait->began = reel_control.scan_time - draft->scan_weight;
+	wait->weight = s->scan_weight;
+	wait->began = reel_control.scan_time - s->scan_weight;
 	wait->is_woken = 0;
 	wait->cpu = reel_task_cpu(task);
 	wait->copies = 0;
 #ifdef REEL_SCAN_COPIES
-	if (!reel_copies_begin(draft, wait->pid)) {
+	if (!reel_copies_begin(s, wait->pid)) {
 		reel_control.scan_next = wait->tid;
 		return;
 	}
 #endif
-	reel_scan_finish(task, draft, wait, key, ran);
+	reel_scan_finish(task, s, wait, key, ran);
 }
 
 #ifdef REEL_SCAN_COPIES
 /* The owner of a known wait's lock: as before, until its memory is read. */
-static __always_inline __u32 reel_scan_owner(struct task_struct *task, struct reel_draft *draft,
+static __always_inline __u32 reel_scan_owner(struct task_struct *task, struct reel_sampling *s,
 					     struct reel_wait *wait)
 {
-	if (wait->lock_word && !reel_control.is_last_scan && reel_copies_begin(draft, wait->pid)) {
-		reel_lock_owner(task, draft, wait->lock_word);
-		draft->sample.flags = draft->sample.n_regions = 0;
-		reel_copies_wanted(task, draft, wait);
+	if (wait->lock_word && !reel_control.is_last_scan && reel_copies_begin(s, wait->pid)) {
+		reel_lock_owner(task, s, wait->lock_word);
+		s->sample.flags = s->sample.n_regions = 0;
+		reel_copies_wanted(task, s, wait);
 	}
 	return wait->lock_owner;
 }
 
 /* A pass after the first over a thread whose memory was read. */
-static __always_inline int reel_scan_again(struct task_struct *task, struct reel_draft *draft,
+static __always_inline int reel_scan_again(struct task_struct *task, struct reel_sampling *s,
 					   struct reel_wait *wait, __u32 key)
 {
 	bool ran = wait->start_time != task->start_time || reel_scan_on_cpu(task) ||
 		   reel_scan_ran(task, wait);
 	__u32 owner;
 
-	draft->asks = 0;
-	draft->copies = wait->copies - 1;
+	s->asks = 0;
+	s->copies = wait->copies - 1;
 	if (wait->is_new) {
-		reel_saved_registers_read(&draft->saved, reel_other_pt_regs(task));
-		draft->wait = *wait;
-		reel_scan_finish(task, draft, &draft->wait, key, ran);
+		reel_saved_registers_read(&s->saved, reel_other_pt_regs(task));
+		s->wait = *wait;
+		reel_scan_finish(task, s, &s->wait, key, ran);
 		return 0;
 	}
 	wait->copies = 0;
-	owner = reel_lock_owner(task, draft, wait->lock_word);
+	owner = reel_lock_owner(task, s, wait->lock_word);
 	if (ran || owner == wait->lock_owner)
 		return 0;
 	/* This scan's weight is the new owner's. */
@@ -547,20 +545,20 @@ static __always_inline int reel_scan_again(struct task_struct *task, struct reel
 	return 0;
 }
 #else
-static __always_inline __u32 reel_scan_owner(struct task_struct *task, struct reel_draft *draft,
+static __always_inline __u32 reel_scan_owner(struct task_struct *task, struct reel_sampling *s,
 					     struct reel_wait *wait)
 {
-	return wait->lock_word ? reel_lock_owner(task, draft, wait->lock_word) : 0;
+	return wait->lock_word ? reel_lock_owner(task, s, wait->lock_word) : 0;
 }
 #endif
 
 /* One more scan of the same wait. */
-static __always_inline void reel_scan_add(struct task_struct *task, struct reel_draft *draft,
+static __always_inline void reel_scan_add(struct task_struct *task, struct reel_sampling *s,
 					  struct reel_wait *wait, enum reel_scan_effect effect)
 {
 	__u32 state =
 		effect == REEL_SCAN_NO_EFFECT ? reel_scan_state(task, wait, true) : wait->state;
-	__u32 owner = reel_scan_owner(task, draft, wait);
+	__u32 owner = reel_scan_owner(task, s, wait);
 
 	if (state != wait->state || owner != wait->lock_owner) {
 		reel_wait_report(wait, false);
@@ -568,12 +566,12 @@ static __always_inline void reel_scan_add(struct task_struct *task, struct reel_
 		wait->lock_owner = owner;
 	}
 	wait->time = reel_control.scan_time;
-	wait->weight += draft->scan_weight;
+	wait->weight += s->scan_weight;
 	if (wait->weight >= REEL_WAIT_PART)
 		reel_wait_report(wait, false);
 }
 
-static __always_inline int reel_scan_task(struct task_struct *task, struct reel_draft *draft)
+static __always_inline int reel_scan_task(struct task_struct *task, struct reel_sampling *s)
 {
 	enum reel_scan_effect effect;
 	struct reel_wait *wait;
@@ -587,25 +585,24 @@ static __always_inline int reel_scan_task(struct task_struct *task, struct reel_
 	if (reel_copies_skips(task))
 		return 0;
 	if (reel_control.scan_pass)
-		return wait && wait->copies ? reel_scan_again(task, draft, wait, key) : 0;
+		return wait && wait->copies ? reel_scan_again(task, s, wait, key) : 0;
 #endif
 	effect = reel_scan_effect(task);
 	is_waiting = !reel_scan_on_cpu(task) && effect != REEL_SCAN_DISPLACED;
 	is_known = wait && wait->start_time == task->start_time;
 	if (is_known && is_waiting && !reel_scan_ran(task, wait)) {
-		reel_scan_add(task, draft, wait, effect);
+		reel_scan_add(task, s, wait, effect);
 		if (!reel_control.is_last_scan)
 			return 0;
 		is_waiting = false; /* as far as this recording knows */
 	}
-	is_waiting =
-		is_waiting && reel_saved_registers_read(&draft->saved, reel_other_pt_regs(task));
+	is_waiting = is_waiting && reel_saved_registers_read(&s->saved, reel_other_pt_regs(task));
 	if (is_waiting)
-		draft->wait.state = reel_scan_state(task, is_known ? wait : NULL,
-						    reel_saved_registers_syscall(&draft->saved));
+		s->wait.state = reel_scan_state(task, is_known ? wait : NULL,
+						reel_saved_registers_syscall(&s->saved));
 	if (effect == REEL_SCAN_RESUMED ||
-	    (effect == REEL_SCAN_DELAYED && draft->wait.state == REEL_BPF_WOKEN))
-		draft->wait.state = REEL_BPF_BLOCKED;
+	    (effect == REEL_SCAN_DELAYED && s->wait.state == REEL_BPF_WOKEN))
+		s->wait.state = REEL_BPF_BLOCKED;
 	else if (effect == REEL_SCAN_DELAYED && reel_task_cpu(task) == bpf_get_smp_processor_id())
 		is_waiting = false; /* displaced by a thread that was woken with this process */
 	if (wait) {
@@ -615,11 +612,11 @@ static __always_inline int reel_scan_task(struct task_struct *task, struct reel_
 	ids = reel_task_ids(task);
 	if (!is_waiting || !reel_scan_wanted(task, ids))
 		return 0;
-	draft->wait.pid = ids.pid;
-	draft->wait.tid = ids.tid;
+	s->wait.pid = ids.pid;
+	s->wait.tid = ids.tid;
 	if (settings.waker_slot && effect == REEL_SCAN_RESUMED)
 		reel_scan_emit_waker(key, true);
-	reel_scan_begin(task, draft, &draft->wait, key, effect == REEL_SCAN_RESUMED);
+	reel_scan_begin(task, s, &s->wait, key, effect == REEL_SCAN_RESUMED);
 	return 0;
 }
 
@@ -671,21 +668,21 @@ SEC(REEL_SCAN_SECTION)
 int reel_scan(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct reel_draft *draft = reel_draft(settings.scan_slot);
+	struct reel_sampling *s = reel_sampling(settings.scan_slot);
 
 	if (!task)
 		reel_scan_note_end();
-	if (!task || !draft || !reel_control.enabled)
+	if (!task || !s || !reel_control.enabled)
 		return 0;
 	/* Kernel threads wait most of the time; a thread without memory is ending. */
 	if (task->flags & PF_KTHREAD || !task->mm)
 		return 0;
 #ifdef REEL_SCAN_LIST
-	draft->scan_weight = reel_scan_put_in_list(task);
+	s->scan_weight = reel_scan_put_in_list(task);
 #else
-	draft->scan_weight = reel_control.scan_weight;
+	s->scan_weight = reel_control.scan_weight;
 #endif
-	return reel_scan_task(task, draft);
+	return reel_scan_task(task, s);
 }
 
 #ifdef REEL_SCAN_LIST
@@ -694,21 +691,21 @@ extern void bpf_task_release(struct task_struct *task) __ksym;
 
 static long reel_scan_listed_task(__u32 at, void *context)
 {
-	struct reel_draft *draft = reel_draft(settings.scan_slot);
+	struct reel_sampling *s = reel_sampling(settings.scan_slot);
 	__u32 *key = bpf_map_lookup_elem(&reel_scan_list, &at);
 	struct reel_listed *listed;
 	struct task_struct *task;
 
 	(void)context;
-	if (!key || !draft)
+	if (!key || !s)
 		return 1;
 	listed = bpf_map_lookup_elem(&reel_scan_listed, key);
 	task = listed ? bpf_task_from_pid(*key) : NULL;
 	if (!task)
 		return 0;
-	draft->scan_weight = reel_control.scan_weight;
+	s->scan_weight = reel_control.scan_weight;
 	if (task->mm && task->start_time == listed->start_time)
-		reel_scan_task(task, draft);
+		reel_scan_task(task, s);
 	bpf_task_release(task);
 	return 0;
 }

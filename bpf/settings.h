@@ -112,7 +112,7 @@ struct reel_bpf_settings {
 	__u64 cpus[REEL_BPF_CPUS_MAX / 64];
 	/* fentry and fexit: the function's address, only before 5.15 (bpf_get_func_ip). */
 	__u64 functions[REEL_BPF_EVENTS_MAX];
-	/* The slot of the drafts in which an event makes its samples: bpf/maps.h. */
+	/* The slot in which an event makes its samples: bpf/maps.h. */
 	__u32 slots[REEL_BPF_EVENTS_MAX];
 	/* bpf/scan.h: the event of waiting threads, and its slot; 0: no scans. */
 	__u32 scan_event, scan_slot;

@@ -38,11 +38,10 @@ static __always_inline struct reel_wait *reel_switch_add(__u32 key)
 }
 
 /* Where the owner of the current thread's lock is; 0: it does not wait for one. */
-static __always_inline __u64 reel_switch_lock(struct task_struct *task, struct reel_draft *draft)
+static __always_inline __u64 reel_switch_lock(struct task_struct *task, struct reel_sampling *s)
 {
-	return reel_task_registers(task, &draft->saved) &&
-			       reel_saved_registers_syscall(&draft->saved)
-		       ? reel_lock_word(draft, reel_task_pt_regs(task))
+	return reel_task_registers(task, &s->saved) && reel_saved_registers_syscall(&s->saved)
+		       ? reel_lock_word(s, reel_task_pt_regs(task))
 		       : 0;
 }
 
@@ -55,7 +54,7 @@ static __always_inline bool reel_switch_is_blocked(struct task_struct *task)
 }
 
 /* A thread loses its CPU. */
-static __always_inline void reel_switch_out(struct task_struct *task, struct reel_draft *draft,
+static __always_inline void reel_switch_out(struct task_struct *task, struct reel_sampling *s,
 					    bool preempted, __u64 time)
 {
 	__u32 key = bpf_get_current_pid_tgid();
@@ -85,17 +84,17 @@ static __always_inline void reel_switch_out(struct task_struct *task, struct ree
 	/* Now: at the end of the wait it is free, or another thread's. */
 	wait->lock_owner = 0;
 	if (wait->state == REEL_BPF_BLOCKED) {
-		__u64 at = reel_switch_lock(task, draft);
+		__u64 at = reel_switch_lock(task, s);
 
 		if (at)
-			wait->lock_owner = reel_lock_owner(NULL, draft, at);
+			wait->lock_owner = reel_lock_owner(NULL, s, at);
 	}
 	wait->began = time;
 	wait->ran = ran;
 }
 
 /* A thread gets this CPU, and will be the current one in reel_switch_end. */
-static __always_inline void reel_switch_in(__u32 key, struct reel_draft *draft, __u64 time)
+static __always_inline void reel_switch_in(__u32 key, struct reel_sampling *s, __u64 time)
 {
 	struct reel_wait *wait = key ? reel_switch_wait(key) : NULL;
 	__u64 began = wait ? wait->began : 0;
@@ -103,9 +102,9 @@ static __always_inline void reel_switch_in(__u32 key, struct reel_draft *draft, 
 	if (!began)
 		return;
 	if (time - began >= settings.min_block) {
-		draft->wait = *wait;
-		draft->wait_end = time;
-		draft->wait_ends = key;
+		s->wait = *wait;
+		s->wait_end = time;
+		s->wait_ends = key;
 	}
 	wait->began = 0;
 }
@@ -117,20 +116,20 @@ static __always_inline void reel_switch_in(__u32 key, struct reel_draft *draft, 
 SEC("?raw_tp/sched_switch")
 int reel_switch(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct reel_draft *draft = reel_draft(settings.switch_slot);
+	struct reel_sampling *s = reel_sampling(settings.switch_slot);
 	struct task_struct *next = (void *)ctx->args[2];
 	__u64 time = bpf_ktime_get_ns();
 
-	if (!draft || !reel_control.enabled)
+	if (!s || !reel_control.enabled)
 		return 0;
 	/* The kernel skipped reel_switch_end. */
-	if (draft->wait_ends) {
+	if (s->wait_ends) {
 		REEL_COUNT(waits_missed);
-		reel_count_waiting(draft->wait_end - draft->wait.began);
+		reel_count_waiting(s->wait_end - s->wait.began);
 	}
-	draft->wait_ends = 0;
-	reel_switch_out(REEL_TASK_CURRENT(), draft, ctx->args[0], time);
-	reel_switch_in(BPF_CORE_READ(next, pid), draft, time);
+	s->wait_ends = 0;
+	reel_switch_out(REEL_TASK_CURRENT(), s, ctx->args[0], time);
+	reel_switch_in(BPF_CORE_READ(next, pid), s, time);
 	return 0;
 }
 
@@ -165,31 +164,30 @@ static __always_inline void reel_switch_weigh(struct reel_bpf_sample *sample,
 static __always_inline int reel_switch_end(void *ctx, __u32 skipped)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
-	struct reel_draft *draft = reel_draft(settings.switch_slot);
+	struct reel_sampling *s = reel_sampling(settings.switch_slot);
 	struct reel_bpf_counts *counts = reel_counters();
 	__u64 sp;
 
-	if (!draft || !counts || draft->wait_ends != (__u32)bpf_get_current_pid_tgid() ||
-	    !draft->wait_ends)
+	if (!s || !counts || s->wait_ends != (__u32)bpf_get_current_pid_tgid() || !s->wait_ends)
 		return 0;
-	draft->wait_ends = 0;
+	s->wait_ends = 0;
 	if (!reel_cpu_wanted(bpf_get_smp_processor_id()))
 		return 0;
-	if (!reel_rate_allows(counts, settings.scan_event, draft->wait_end)) {
-		reel_count_waiting(draft->wait_end - draft->wait.began);
+	if (!reel_rate_allows(counts, settings.scan_event, s->wait_end)) {
+		reel_count_waiting(s->wait_end - s->wait.began);
 		return 0;
 	}
-	draft->slot = settings.switch_slot;
-	draft->skipped = skipped;
-	reel_sample_begin(&draft->sample, reel_current_ids(task), settings.scan_event);
-	reel_switch_weigh(&draft->sample, &draft->wait, draft->wait_end);
-	sp = reel_draft_enter_kernel(draft, task);
-	if (draft->wait.state == REEL_BPF_BLOCKED && reel_switch_lock(task, draft)) {
-		draft->sample.flags |= REEL_BPF_LOCK;
-		draft->sample.lock = draft->futex.address;
-		draft->sample.lock_owner = draft->wait.lock_owner;
+	s->slot = settings.switch_slot;
+	s->skipped = skipped;
+	reel_sample_begin(&s->sample, reel_current_ids(task), settings.scan_event);
+	reel_switch_weigh(&s->sample, &s->wait, s->wait_end);
+	sp = reel_sampling_enter_kernel(s, task);
+	if (s->wait.state == REEL_BPF_BLOCKED && reel_switch_lock(task, s)) {
+		s->sample.flags |= REEL_BPF_LOCK;
+		s->sample.lock = s->futex.address;
+		s->sample.lock_owner = s->wait.lock_owner;
 	}
-	reel_draft_end(ctx, draft, task, sp, reel_task_ring());
+	reel_sampling_end(ctx, s, task, sp, reel_task_ring());
 	return 0;
 }
 
@@ -215,13 +213,13 @@ SEC(REEL_SCAN_SECTION)
 int reel_switch_scan(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct reel_draft *draft = reel_draft(settings.scan_slot);
+	struct reel_sampling *s = reel_sampling(settings.scan_slot);
 	__u64 time = reel_control.scan_time;
 	struct reel_wait *wait;
 	struct reel_ids ids;
 	bool is_busy;
 
-	if (!task || !draft || !reel_control.enabled || task->flags & PF_KTHREAD || !task->mm ||
+	if (!task || !s || !reel_control.enabled || task->flags & PF_KTHREAD || !task->mm ||
 	    reel_scan_on_cpu(task))
 		return 0;
 	ids = reel_task_ids(task);
@@ -246,41 +244,41 @@ int reel_switch_scan(struct bpf_iter__task *ctx)
 	}
 	if (!wait || !wait->began || wait->began + settings.min_block > time ||
 	    !reel_cpu_wanted(reel_task_cpu(task)) ||
-	    !reel_saved_registers_read(&draft->saved, reel_other_pt_regs(task)))
+	    !reel_saved_registers_read(&s->saved, reel_other_pt_regs(task)))
 		return 0;
 	if (!reel_control.scan_pass) {
 		wait->voluntary = task->nvcsw;
 		wait->involuntary = task->nivcsw;
 		wait->copies = 0;
 	}
-	draft->wait = *wait;
-	draft->wait.pid = ids.pid;
-	draft->wait.tid = ids.tid;
-	draft->wait.cpu = reel_task_cpu(task);
+	s->wait = *wait;
+	s->wait.pid = ids.pid;
+	s->wait.tid = ids.tid;
+	s->wait.cpu = reel_task_cpu(task);
 	is_busy = reel_other_is_locked(task->mm);
 #ifdef REEL_SCAN_COPIES
-	draft->asks = 0;
-	draft->copies = wait->copies - 1;
-	if (!reel_control.scan_pass && !reel_copies_begin(draft, ids.pid)) {
+	s->asks = 0;
+	s->copies = wait->copies - 1;
+	if (!reel_control.scan_pass && !reel_copies_begin(s, ids.pid)) {
 		reel_control.scan_next = ids.tid;
 		return 0;
 	}
 #endif
-	reel_scan_sample(task, draft, &draft->wait);
+	reel_scan_sample(task, s, &s->wait);
 #ifdef REEL_SCAN_COPIES
-	if (!is_busy && reel_copies_wanted(task, draft, wait))
+	if (!is_busy && reel_copies_wanted(task, s, wait))
 		return 0;
 #endif
-	draft->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
-	draft->wait.time = wait->time;
-	draft->wait.is_woken = wait->is_woken && wait->time < time;
-	reel_switch_weigh(&draft->sample, &draft->wait, time);
-	draft->wait.weight = draft->sample.weight;
+	s->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
+	s->wait.time = wait->time;
+	s->wait.is_woken = wait->is_woken && wait->time < time;
+	reel_switch_weigh(&s->sample, &s->wait, time);
+	s->wait.weight = s->sample.weight;
 	/* Of a rotated recording, the next part has the rest. */
 	wait->began = time;
-	if (draft->wait.is_woken)
+	if (s->wait.is_woken)
 		wait->time = time;
-	reel_scan_emit(task, draft, &draft->wait, is_busy);
+	reel_scan_emit(task, s, &s->wait, is_busy);
 	return 0;
 }
 

@@ -23,18 +23,18 @@
  * Whether to sample the current task.  Most samples are of the same process as the previous one; at
  * the sampling rate, the look-up's hash table is not in any cache.
  */
-static __always_inline bool reel_draft_wanted(struct reel_draft *draft, struct reel_ids ids)
+static __always_inline bool reel_sampling_wanted(struct reel_sampling *s, struct reel_ids ids)
 {
 	__u32 unfollowed = reel_control.unfollowed;
 
 	if (settings.system_wide || settings.use_cgroup || !ids.pid)
 		return reel_current_wanted(ids);
-	if (draft->followed == ids.pid && draft->unfollowed == unfollowed)
+	if (s->followed == ids.pid && s->unfollowed == unfollowed)
 		return true;
 	if (!reel_process_followed(ids.pid))
 		return reel_current_wanted(ids);
-	draft->unfollowed = unfollowed;
-	draft->followed = ids.pid;
+	s->unfollowed = unfollowed;
+	s->followed = ids.pid;
 	return true;
 }
 
@@ -64,24 +64,24 @@ static __always_inline void reel_sample_begin(struct reel_bpf_sample *sample, st
 }
 
 /* Begins a sample of the current task; NULL if it is not to be sampled. */
-static __always_inline struct reel_draft *reel_draft_begin(struct task_struct *task, __u32 event,
-							   __u32 slot)
+static __always_inline struct reel_sampling *reel_sampling_begin(struct task_struct *task,
+								 __u32 event, __u32 slot)
 {
 	struct reel_ids ids = reel_current_ids(task);
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 
-	if (!draft || !reel_draft_wanted(draft, ids))
+	if (!s || !reel_sampling_wanted(s, ids))
 		return NULL;
 	/* An NMI within another sample, or a function called by its own program; current kernels
 	 * prevent both earlier (bpf/maps.h). */
-	if (draft->busy) {
+	if (s->busy) {
 		REEL_COUNT(ring_busy);
 		return NULL;
 	}
-	draft->busy = 1;
-	draft->slot = slot;
-	reel_sample_begin(&draft->sample, ids, event);
-	return draft;
+	s->busy = 1;
+	s->slot = slot;
+	reel_sample_begin(&s->sample, ids, event);
+	return s;
 }
 
 static __always_inline bool reel_task_in_execve(struct task_struct *task)
@@ -91,13 +91,13 @@ static __always_inline bool reel_task_in_execve(struct task_struct *task)
 }
 
 /* Stores the user registers of a task in the kernel; returns its user sp, 0 if it has none. */
-static __always_inline __u64 reel_draft_enter_kernel(struct reel_draft *draft,
-						     struct task_struct *task)
+static __always_inline __u64 reel_sampling_enter_kernel(struct reel_sampling *s,
+							struct task_struct *task)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_bpf_sample *sample = &s->sample;
 	bool syscall;
 
-	if (REEL_TASK_READ(task, flags) & PF_KTHREAD || !reel_task_registers(task, &draft->saved)) {
+	if (REEL_TASK_READ(task, flags) & PF_KTHREAD || !reel_task_registers(task, &s->saved)) {
 		sample->where = REEL_BPF_WHERE_KERNEL_THREAD;
 		return 0;
 	}
@@ -106,26 +106,25 @@ static __always_inline __u64 reel_draft_enter_kernel(struct reel_draft *draft,
 		sample->where = REEL_BPF_WHERE_SYSCALL;
 		return 0;
 	}
-	syscall = reel_saved_registers_syscall(&draft->saved);
+	syscall = reel_saved_registers_syscall(&s->saved);
 	sample->where = syscall ? REEL_BPF_WHERE_SYSCALL : REEL_BPF_WHERE_INTERRUPT;
 	sample->flags |= REEL_BPF_REGISTERS;
-	reel_registers_store(sample, &draft->saved.user, syscall);
-	return reel_registers_sp(&draft->saved.user);
+	reel_registers_store(sample, &s->saved.user, syscall);
+	return reel_registers_sp(&s->saved.user);
 }
 
 /*
  * The kernel's own walks: for user code, by frame pointers, with the same result as perf's
  * --call-graph fp (perf_callchain_user), including the pc.
  */
-static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft)
+static __always_inline void reel_chains_walk(void *ctx, struct reel_sampling *s)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_bpf_sample *sample = &s->sample;
 	long size;
 
 	if ((settings.kernel_chain || sample->flags & (REEL_BPF_FUNCTION | REEL_BPF_CHAIN)) &&
 	    sample->where != REEL_BPF_WHERE_USER) {
-		size = bpf_get_stack(ctx, draft->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX,
-				     draft->skipped);
+		size = bpf_get_stack(ctx, s->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX, s->skipped);
 		if (size > 0)
 			sample->n_kernel_chain = size / 8;
 	}
@@ -136,7 +135,7 @@ static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft
 		barrier_var(begin);
 		if (begin > REEL_BPF_KERNEL_CHAIN_MAX)
 			return;
-		size = bpf_get_stack(ctx, draft->chains + begin, 8 * settings.frame_chain,
+		size = bpf_get_stack(ctx, s->chains + begin, 8 * settings.frame_chain,
 				     BPF_F_USER_STACK);
 		if (size > 0)
 			sample->n_frame_chain = size / 8;
@@ -146,29 +145,29 @@ static __always_inline void reel_chains_walk(void *ctx, struct reel_draft *draft
 }
 
 /* Adds the stacks, and writes the sample to the ring. */
-static __always_inline void reel_draft_end(void *ctx, struct reel_draft *draft,
-					   struct task_struct *task, __u64 sp, void *ring)
+static __always_inline void reel_sampling_end(void *ctx, struct reel_sampling *s,
+					      struct task_struct *task, __u64 sp, void *ring)
 {
 	struct mm_struct *mm = REEL_TASK_READ(task, mm);
 
-	reel_cgroup_note(draft, task, ring);
-	reel_chains_walk(ctx, draft);
+	reel_cgroup_note(s, task, ring);
+	reel_chains_walk(ctx, s);
 	/* An exiting task has no memory any more. */
 	if (sp && mm)
-		reel_user_probes_store(draft->slot, task, mm);
+		reel_user_probes_store(s->slot, task, mm);
 	if (sp && mm && reel_request_is_possible())
-		reel_request_store(draft->slot);
-	if (settings.has_values && draft->sample.flags & REEL_BPF_HAS_VALUES)
-		reel_values_copy(draft->slot);
+		reel_request_store(s->slot);
+	if (settings.has_values && s->sample.flags & REEL_BPF_HAS_VALUES)
+		reel_values_copy(s->slot);
 	if (sp && mm && reel_control.interpreters)
-		reel_frames_store(draft->slot);
+		reel_frames_store(s->slot);
 	if (sp && mm)
-		reel_regions_find(NULL, draft, task, mm, sp);
-	if (sp && mm && reel_control.watches && !draft->slot)
-		reel_code_watch(draft->slot);
+		reel_regions_find(NULL, s, task, mm, sp);
+	if (sp && mm && reel_control.watches && !s->slot)
+		reel_code_watch(s->slot);
 	if (ring)
-		reel_sample_emit(draft, ring);
-	draft->busy = 0;
+		reel_sample_emit(s, ring);
+	s->busy = 0;
 }
 
 /*
@@ -198,24 +197,24 @@ static __always_inline bool reel_cpu_wanted(__u32 cpu)
 static __noinline int reel_take_perf(struct reel_perf_context *ctx, __u32 event)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
-	struct reel_draft *draft;
+	struct reel_sampling *s;
 	__u64 sp;
 
 	if (settings.check_cpu && !reel_cpu_wanted(bpf_get_smp_processor_id()))
 		return 0;
-	draft = reel_draft_begin(task, event, 0);
-	if (!draft)
+	s = reel_sampling_begin(task, event, 0);
+	if (!s)
 		return 0;
-	reel_perf_context_read(ctx, &draft->saved.user, &draft->sample.weight);
-	if (reel_registers_user(&draft->saved.user)) {
-		draft->sample.where = REEL_BPF_WHERE_USER;
-		draft->sample.flags |= REEL_BPF_REGISTERS;
-		reel_registers_store(&draft->sample, &draft->saved.user, false);
-		sp = reel_registers_sp(&draft->saved.user);
+	reel_perf_context_read(ctx, &s->saved.user, &s->sample.weight);
+	if (reel_registers_user(&s->saved.user)) {
+		s->sample.where = REEL_BPF_WHERE_USER;
+		s->sample.flags |= REEL_BPF_REGISTERS;
+		reel_registers_store(&s->sample, &s->saved.user, false);
+		sp = reel_registers_sp(&s->saved.user);
 	} else {
-		sp = reel_draft_enter_kernel(draft, task);
+		sp = reel_sampling_enter_kernel(s, task);
 	}
-	reel_draft_end(ctx, draft, task, sp, reel_ring());
+	reel_sampling_end(ctx, s, task, sp, reel_ring());
 	return 0;
 }
 
@@ -241,51 +240,52 @@ static __always_inline bool reel_rate_allows(struct reel_bpf_counts *counts, __u
 }
 
 /*
- * As reel_draft_begin, for an event that runs its program on all CPUs at every hit: tracepoints,
+ * As reel_sampling_begin, for an event that runs its program on all CPUs at every hit: tracepoints,
  * regardless of the settings of their perf event (perf_event_attach_bpf_prog), and functions.
  */
-static __always_inline struct reel_draft *reel_draft_begin_hit(void *ctx, struct task_struct *task,
-							       __u32 event, __u32 slot)
+static __always_inline struct reel_sampling *reel_sampling_begin_hit(void *ctx,
+								     struct task_struct *task,
+								     __u32 event, __u32 slot)
 {
-	struct reel_draft *draft;
+	struct reel_sampling *s;
 
 	if (!reel_control.enabled || !reel_cpu_wanted(bpf_get_smp_processor_id()))
 		return NULL;
-	draft = reel_draft_begin(task, event & (REEL_BPF_EVENTS_MAX - 1), slot);
-	if (draft)
-		draft->context = (__u64)ctx;
-	return draft;
+	s = reel_sampling_begin(task, event & (REEL_BPF_EVENTS_MAX - 1), slot);
+	if (s)
+		s->context = (__u64)ctx;
+	return s;
 }
 
 /* Whether such a hit is a sample; a filter may need its context or its registers. */
-static __always_inline bool reel_hit_is_sample(struct reel_draft *draft, __u32 event)
+static __always_inline bool reel_hit_is_sample(struct reel_sampling *s, __u32 event)
 {
 	struct reel_bpf_counts *counts = reel_counters();
 
 	event &= REEL_BPF_EVENTS_MAX - 1;
-	if (!counts || (settings.filters >> event & 1 && !reel_filter_passes(draft->slot)))
+	if (!counts || (settings.filters >> event & 1 && !reel_filter_passes(s->slot)))
 		return false;
 	if (++counts->hits[event] < settings.periods[event])
 		return false;
 	counts->hits[event] = 0;
-	draft->sample.weight = settings.periods[event];
-	return reel_rate_allows(counts, event, draft->sample.time);
+	s->sample.weight = settings.periods[event];
+	return reel_rate_allows(counts, event, s->sample.time);
 }
 
 /* A tracepoint, or a kprobe: they exclude each other on a CPU in the same way (bpf_prog_active). */
 static __always_inline int reel_take_in_kernel(void *ctx, __u32 event, __u32 flags)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
-	struct reel_draft *draft = reel_draft_begin_hit(ctx, task, event, 0);
+	struct reel_sampling *s = reel_sampling_begin_hit(ctx, task, event, 0);
 
-	if (!draft)
+	if (!s)
 		return 0;
-	if (!reel_hit_is_sample(draft, event)) {
-		draft->busy = 0;
+	if (!reel_hit_is_sample(s, event)) {
+		s->busy = 0;
 		return 0;
 	}
-	draft->sample.flags |= flags | REEL_BPF_HAS_VALUES;
-	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task), reel_ring());
+	s->sample.flags |= flags | REEL_BPF_HAS_VALUES;
+	reel_sampling_end(ctx, s, task, reel_sampling_enter_kernel(s, task), reel_ring());
 	return 0;
 }
 
@@ -300,10 +300,10 @@ static __noinline int reel_take_kprobe(void *ctx, __u32 event)
 }
 
 /* Stores the registers at the entry of the function that a fentry or fexit program is for. */
-static __always_inline void reel_kernel_frame_store(struct reel_draft *draft, void *ctx,
+static __always_inline void reel_kernel_frame_store(struct reel_sampling *s, void *ctx,
 						    __u64 function)
 {
-	struct reel_bpf_sample *sample = &draft->sample;
+	struct reel_bpf_sample *sample = &s->sample;
 	__u64 address = (__u64)ctx, n_arguments = REEL_TRAMPOLINE_ANY_ARGUMENTS;
 	enum reel_trampoline_frame found;
 
@@ -314,8 +314,8 @@ static __always_inline void reel_kernel_frame_store(struct reel_draft *draft, vo
 		/* Near the top of an interrupt's stack there are fewer words. */
 #pragma unroll
 	for (unsigned int i = 0; i < REEL_TRAMPOLINE_WORDS; i += 8)
-		bpf_probe_read_kernel(&draft->search[i], 64, (void *)(address + 8 * i));
-	found = reel_trampoline_find(REEL_TRAMPOLINE, draft->search, address, n_arguments, function,
+		bpf_probe_read_kernel(&s->search[i], 64, (void *)(address + 8 * i));
+	found = reel_trampoline_find(REEL_TRAMPOLINE, s->search, address, n_arguments, function,
 				     &sample->kernel_frame);
 	if (found != REEL_TRAMPOLINE_NO_FRAME)
 		sample->flags |= REEL_BPF_KERNEL_FRAME;
@@ -326,23 +326,23 @@ static __always_inline void reel_kernel_frame_store(struct reel_draft *draft, vo
 static __noinline int reel_take_function(void *ctx, __u32 event)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
-	struct reel_draft *draft;
+	struct reel_sampling *s;
 	__u64 function;
 
 	event &= REEL_BPF_EVENTS_MAX - 1;
-	draft = reel_draft_begin_hit(NULL, task, event, settings.slots[event]);
-	if (!draft)
+	s = reel_sampling_begin_hit(NULL, task, event, settings.slots[event]);
+	if (!s)
 		return 0;
-	if (!reel_hit_is_sample(draft, event)) {
-		draft->busy = 0;
+	if (!reel_hit_is_sample(s, event)) {
+		s->busy = 0;
 		return 0;
 	}
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_func_ip))
 		function = bpf_get_func_ip(ctx);
 	else
 		function = settings.functions[event];
-	reel_kernel_frame_store(draft, ctx, function);
-	reel_draft_end(ctx, draft, task, reel_draft_enter_kernel(draft, task), reel_ring());
+	reel_kernel_frame_store(s, ctx, function);
+	reel_sampling_end(ctx, s, task, reel_sampling_enter_kernel(s, task), reel_ring());
 	return 0;
 }
 
@@ -351,20 +351,20 @@ static __noinline int reel_take_function(void *ctx, __u32 event)
  * Another thread's program may run between any two instructions, but on this CPU only; each adds
  * its claim and then reads the count, so two never see 1 at the same time.
  */
-static __always_inline struct reel_draft *reel_probe_draft(struct task_struct *task, __u32 event,
-							   struct reel_draft **claimed_ret)
+static __always_inline struct reel_sampling *reel_probe_claim(struct task_struct *task, __u32 event,
+							      struct reel_sampling **claimed_ret)
 {
 	for (__u32 i = 0; i < REEL_PROBE_SLOTS; i++) {
-		struct reel_draft *draft = reel_draft(settings.probe_slot + i);
+		struct reel_sampling *s = reel_sampling(settings.probe_slot + i);
 
-		if (!draft)
+		if (!s)
 			return NULL;
-		__sync_fetch_and_add(&draft->claims, 1);
-		if (draft->claims == 1) {
-			*claimed_ret = draft;
-			return reel_draft_begin_hit(NULL, task, event, settings.probe_slot + i);
+		__sync_fetch_and_add(&s->claims, 1);
+		if (s->claims == 1) {
+			*claimed_ret = s;
+			return reel_sampling_begin_hit(NULL, task, event, settings.probe_slot + i);
 		}
-		__sync_fetch_and_add(&draft->claims, -1);
+		__sync_fetch_and_add(&s->claims, -1);
 	}
 	REEL_COUNT(ring_busy);
 	return NULL;
@@ -411,30 +411,30 @@ static __noinline int reel_take_entry(void *ctx, __u32 event)
 }
 
 /* The time since the call that returns; 0 if it began earlier than the recording. */
-static __always_inline __u64 reel_call_end(struct reel_draft *draft, __u32 event)
+static __always_inline __u64 reel_call_end(struct reel_sampling *s, __u32 event)
 {
-	bool compat = reel_registers_compat(&draft->saved.user);
-	struct reel_call call = reel_call_of(&draft->saved, event,
-					     -(compat ? REEL_RETURN_POPS / 2 : REEL_RETURN_POPS));
+	bool compat = reel_registers_compat(&s->saved.user);
+	struct reel_call call =
+		reel_call_of(&s->saved, event, -(compat ? REEL_RETURN_POPS / 2 : REEL_RETURN_POPS));
 	__u64 *began = bpf_map_lookup_elem(&reel_calls, &call);
 	__u64 time;
 
 	if (!began)
 		return 0;
-	time = draft->sample.time - *began;
+	time = s->sample.time - *began;
 	bpf_map_delete_elem(&reel_calls, &call);
 	return time ? time : 1;
 }
 
 /* A latency's weight is its time; false if that is unknown. */
-static __always_inline bool reel_probe_weigh(struct reel_draft *draft)
+static __always_inline bool reel_probe_weigh(struct reel_sampling *s)
 {
 	__u64 time;
 
-	if (!(settings.latencies >> draft->sample.event % REEL_BPF_EVENTS_MAX & 1))
+	if (!(settings.latencies >> s->sample.event % REEL_BPF_EVENTS_MAX & 1))
 		return true;
-	time = reel_call_end(draft, draft->sample.event);
-	draft->sample.weight *= time;
+	time = reel_call_end(s, s->sample.event);
+	s->sample.weight *= time;
 	return time;
 }
 
@@ -442,21 +442,21 @@ static __always_inline bool reel_probe_weigh(struct reel_draft *draft)
 static __noinline int reel_take_probe(void *ctx, __u32 event)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
-	struct reel_draft *draft, *claimed = NULL;
+	struct reel_sampling *s, *claimed = NULL;
 
-	draft = reel_probe_draft(task, event, &claimed);
-	if (draft && reel_saved_registers_read(&draft->saved, (__u64)ctx) &&
-	    reel_registers_user(&draft->saved.user)) {
-		draft->sample.where = REEL_BPF_WHERE_USER;
-		draft->sample.flags |= REEL_BPF_REGISTERS;
-		reel_registers_store(&draft->sample, &draft->saved.user, false);
-		draft->sample.flags |= REEL_BPF_HAS_VALUES;
-		if (reel_hit_is_sample(draft, event) && reel_probe_weigh(draft))
-			reel_draft_end(ctx, draft, task, reel_registers_sp(&draft->saved.user),
-				       reel_task_ring());
+	s = reel_probe_claim(task, event, &claimed);
+	if (s && reel_saved_registers_read(&s->saved, (__u64)ctx) &&
+	    reel_registers_user(&s->saved.user)) {
+		s->sample.where = REEL_BPF_WHERE_USER;
+		s->sample.flags |= REEL_BPF_REGISTERS;
+		reel_registers_store(&s->sample, &s->saved.user, false);
+		s->sample.flags |= REEL_BPF_HAS_VALUES;
+		if (reel_hit_is_sample(s, event) && reel_probe_weigh(s))
+			reel_sampling_end(ctx, s, task, reel_registers_sp(&s->saved.user),
+					  reel_task_ring());
 	}
-	if (draft)
-		draft->busy = 0;
+	if (s)
+		s->busy = 0;
 	if (claimed)
 		__sync_fetch_and_add(&claimed->claims, -1);
 	return 0;

@@ -17,24 +17,24 @@
 __noinline int reel_user_probes_copy(__u64 slot, __u64 address, __u64 trampoline)
 {
 	struct uprobe_task *probed = (void *)address;
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 	struct return_instance *instance;
 	__u64 begin, n;
 
-	if (!draft || !bpf_core_field_exists(probed->return_instances))
+	if (!s || !bpf_core_field_exists(probed->return_instances))
 		return 0;
-	begin = draft->sample.n_kernel_chain + draft->sample.n_frame_chain;
+	begin = s->sample.n_kernel_chain + s->sample.n_frame_chain;
 	barrier_var(begin);
 	if (begin > REEL_CHAINS_WORDS - REEL_BPF_USER_PROBES_WORDS - REEL_BPF_VALUES_WORDS)
 		return 0;
-	draft->chains[begin] = trampoline;
+	s->chains[begin] = trampoline;
 	/* Of the last step, if none is in progress. */
-	draft->chains[begin + 1] = BPF_CORE_READ(probed, vaddr);
-	draft->chains[begin + 2] = BPF_CORE_READ(probed, xol_vaddr);
+	s->chains[begin + 1] = BPF_CORE_READ(probed, vaddr);
+	s->chains[begin + 2] = BPF_CORE_READ(probed, xol_vaddr);
 	n = REEL_BPF_USER_PROBES_HEAD;
 	instance = BPF_CORE_READ(probed, return_instances);
 	for (__u32 i = 0; i < REEL_BPF_RETURNS_MAX && instance; i++) {
-		__u64 *to = &draft->chains[begin + REEL_BPF_USER_PROBES_HEAD + 3 * i];
+		__u64 *to = &s->chains[begin + REEL_BPF_USER_PROBES_HEAD + 3 * i];
 
 		to[0] = BPF_CORE_READ(instance, stack);
 		to[1] = BPF_CORE_READ(instance, orig_ret_vaddr);
@@ -42,7 +42,7 @@ __noinline int reel_user_probes_copy(__u64 slot, __u64 address, __u64 trampoline
 		instance = BPF_CORE_READ(instance, next);
 		n += 3;
 	}
-	draft->sample.n_user_probes = n;
+	s->sample.n_user_probes = n;
 	return 0;
 }
 

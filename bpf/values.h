@@ -8,10 +8,10 @@
 #include "bpf/settings.h"
 #include "bpf/user_probes.h"
 
-static __always_inline __u64 reel_value_register(const struct reel_draft *draft, __u32 number)
+static __always_inline __u64 reel_value_register(const struct reel_sampling *s, __u32 number)
 {
 	number &= REEL_BPF_REGISTERS_MAX - 1;
-	return draft->sample.registers[number];
+	return s->sample.registers[number];
 }
 
 /* Zero or sign extended from its size. */
@@ -23,15 +23,15 @@ static __always_inline __u64 reel_value_extend(__u64 number, __u32 size, bool is
 	return is_signed ? (__u64)((__s64)number >> unused) : number >> unused;
 }
 
-static __always_inline bool reel_value_memory(const struct reel_draft *draft,
+static __always_inline bool reel_value_memory(const struct reel_sampling *s,
 					      const volatile struct reel_bpf_value *value,
 					      __u64 *number_ret)
 {
-	__u64 address = value->offset + reel_value_register(draft, value->base);
+	__u64 address = value->offset + reel_value_register(s, value->base);
 	__u64 word = 0;
 
 	if (value->has_index)
-		address += reel_value_register(draft, value->index) * value->scale;
+		address += reel_value_register(s, value->index) * value->scale;
 	/* No more than its size: the next page may be missing. */
 	if (value->size == 8   ? bpf_probe_read_user(&word, 8, (void *)address)
 	    : value->size == 4 ? bpf_probe_read_user(&word, 4, (void *)address)
@@ -46,11 +46,11 @@ static __always_inline bool reel_value_memory(const struct reel_draft *draft,
 }
 
 /* A field of a tracepoint's record, or the address of a string there. */
-static __always_inline bool reel_value_field(const struct reel_draft *draft,
+static __always_inline bool reel_value_field(const struct reel_sampling *s,
 					     const volatile struct reel_bpf_value *value,
 					     __u64 *number_ret)
 {
-	__u64 address = draft->context + value->offset, word = 0;
+	__u64 address = s->context + value->offset, word = 0;
 	__u32 source = value->source;
 
 	*number_ret = address;
@@ -64,26 +64,26 @@ static __always_inline bool reel_value_field(const struct reel_draft *draft,
 	if (source == REEL_BPF_VALUE_FIELD)
 		*number_ret = word;
 	else
-		*number_ret = (source == REEL_BPF_VALUE_LOCATION ? draft->context : address + 4) +
+		*number_ret = (source == REEL_BPF_VALUE_LOCATION ? s->context : address + 4) +
 			      (__u16)word;
 	return true;
 }
 
 /* The number, or the address of a string; false if it cannot be read. */
-static __always_inline bool reel_value_read(const struct reel_draft *draft,
+static __always_inline bool reel_value_read(const struct reel_sampling *s,
 					    const volatile struct reel_bpf_value *value,
 					    __u64 *number_ret)
 {
 	__u32 source = value->source;
 
 	if (source >= REEL_BPF_VALUE_FIELD)
-		return reel_value_field(draft, value, number_ret);
+		return reel_value_field(s, value, number_ret);
 	/* Another CPU's registers. */
-	if (draft->sample.flags & REEL_BPF_COMPAT)
+	if (s->sample.flags & REEL_BPF_COMPAT)
 		return false;
 	if (source == REEL_BPF_VALUE_MEMORY)
-		return reel_value_memory(draft, value, number_ret);
-	*number_ret = source == REEL_BPF_VALUE_REGISTER ? reel_value_register(draft, value->base)
+		return reel_value_memory(s, value, number_ret);
+	*number_ret = source == REEL_BPF_VALUE_REGISTER ? reel_value_register(s, value->base)
 							: value->offset;
 	return true;
 }
@@ -104,24 +104,23 @@ static __always_inline bool reel_string_read(const volatile struct reel_bpf_valu
 /* Stores struct reel_bpf_values after the words of a sample.  Not static: checked once. */
 __noinline int reel_values_copy(__u64 slot)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 	__u64 begin, present = 0;
 	__u32 event;
 
-	if (!draft)
+	if (!s)
 		return 0;
-	event = draft->sample.event & (REEL_BPF_EVENTS_MAX - 1);
-	begin = draft->sample.n_kernel_chain + draft->sample.n_frame_chain +
-		draft->sample.n_user_probes;
+	event = s->sample.event & (REEL_BPF_EVENTS_MAX - 1);
+	begin = s->sample.n_kernel_chain + s->sample.n_frame_chain + s->sample.n_user_probes;
 	barrier_var(begin);
 	if (begin > REEL_CHAINS_WORDS - REEL_BPF_VALUES_WORDS)
 		return 0;
 	for (__u32 i = 0; i < REEL_BPF_VALUES_MAX; i++) {
 		const volatile struct reel_bpf_value *value = &settings.values[event][i];
-		__u64 *to = &draft->chains[begin + 1 + i * (REEL_BPF_VALUE_SIZE / 8)];
+		__u64 *to = &s->chains[begin + 1 + i * (REEL_BPF_VALUE_SIZE / 8)];
 		__u64 number;
 
-		if (value->kind == REEL_BPF_VALUE_NONE || !reel_value_read(draft, value, &number))
+		if (value->kind == REEL_BPF_VALUE_NONE || !reel_value_read(s, value, &number))
 			continue;
 		if (value->kind == REEL_BPF_VALUE_NUMBER) {
 			to[0] = reel_value_extend(number, value->size, value->is_signed);
@@ -130,8 +129,8 @@ __noinline int reel_values_copy(__u64 slot)
 			present |= 1ull << i;
 		}
 	}
-	draft->chains[begin] = present;
-	draft->sample.n_values = present ? REEL_BPF_VALUES_WORDS : 0;
+	s->chains[begin] = present;
+	s->sample.n_values = present ? REEL_BPF_VALUES_WORDS : 0;
 	return 0;
 }
 

@@ -107,19 +107,19 @@ static __always_inline void reel_interrupt_name(struct reel_bpf_sample *sample)
  */
 __noinline bool reel_is_interrupt(__u32 slot)
 {
-	const struct reel_draft *draft = reel_draft(slot);
+	const struct reel_sampling *s = reel_sampling(slot);
 	__u32 n;
 
-	if (!draft)
+	if (!s)
 		return false;
-	n = draft->sample.n_kernel_chain;
+	n = s->sample.n_kernel_chain;
 	for (__u32 i = 0; i < REEL_INTERRUPT_DEPTH; i++) {
 		if (i >= n)
 			break;
-		if (draft->chains[i] - settings.interrupt_entries < settings.interrupt_entries_size)
+		if (s->chains[i] - settings.interrupt_entries < settings.interrupt_entries_size)
 			return true;
 	}
-	return !draft->sample.tid;
+	return !s->sample.tid;
 }
 
 /* The wait that this wakeup ends; NULL if no scan has seen it, or it was too short. */
@@ -163,7 +163,7 @@ SEC("?raw_tp/sched_waking")
 int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = REEL_TASK_CURRENT(), *woken = (void *)ctx->args[0];
-	struct reel_draft *draft = reel_draft(settings.waker_slot);
+	struct reel_sampling *s = reel_sampling(settings.waker_slot);
 	struct reel_wait *wait = reel_waker_wait(woken);
 	struct reel_bpf_counts *counts = reel_counters();
 	void *ring = reel_task_ring();
@@ -177,7 +177,7 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 		reel_control.scan_wakes++;
 		reel_control.scan_pending = 1;
 	}
-	if (!draft || !ring || !counts || !reel_control.enabled)
+	if (!s || !ring || !counts || !reel_control.enabled)
 		return 0;
 	if (wait ? !reel_rate_allows(counts, settings.waker_event, bpf_ktime_get_ns())
 		 : !reel_control.scan_pending || !reel_other_wanted(woken, reel_task_ids(woken)))
@@ -185,18 +185,18 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 	if (wait && !settings.all_waits) /* else reel_switch_wakeup does */
 		wait->is_woken = 1;
 	/* A kernel that does not prevent this program from interrupting itself. */
-	if (draft->busy) {
+	if (s->busy) {
 		REEL_COUNT(ring_busy);
 		return 0;
 	}
-	draft->busy = 1;
-	draft->slot = settings.waker_slot;
-	sample = &draft->sample;
+	s->busy = 1;
+	s->slot = settings.waker_slot;
+	sample = &s->sample;
 	reel_sample_begin(sample, reel_current_ids(task), settings.waker_event);
 	sample->flags = REEL_BPF_WAKER;
 	sample->soft_interrupt = 0;
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
-	size = bpf_get_stack(ctx, draft->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX, 0);
+	size = bpf_get_stack(ctx, s->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX, 0);
 	if (size > 0)
 		sample->n_kernel_chain = size / 8;
 	if (reel_is_interrupt(settings.waker_slot)) {
@@ -205,31 +205,31 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 	}
 	if (!wait) {
 		reel_waker_remember(woken, sample);
-		draft->busy = 0;
+		s->busy = 0;
 		return 0;
 	}
 	sample->woken_tid = wait->tid;
 	sample->weight = sample->time - wait->began;
-	reel_cgroup_note(draft, task, ring);
+	reel_cgroup_note(s, task, ring);
 	if (!(sample->flags & REEL_BPF_INTERRUPT) &&
 	    reel_current_wanted((struct reel_ids){ sample->pid, sample->tid }))
 		sample->flags |= REEL_BPF_WAKER_SAMPLED;
 	sample->n_kernel_chain = 0;
 	if (sample->flags & REEL_BPF_WAKER_SAMPLED) {
-		sp = reel_draft_enter_kernel(draft, task);
-		reel_chains_walk(ctx, draft);
+		sp = reel_sampling_enter_kernel(s, task);
+		reel_chains_walk(ctx, s);
 		mm = REEL_TASK_READ(task, mm);
 		if (sp && mm) {
-			reel_user_probes_store(draft->slot, task, mm);
+			reel_user_probes_store(s->slot, task, mm);
 			if (reel_request_is_possible())
-				reel_request_store(draft->slot);
+				reel_request_store(s->slot);
 			if (reel_control.interpreters)
-				reel_frames_store(draft->slot);
-			reel_regions_find(NULL, draft, task, mm, sp);
+				reel_frames_store(s->slot);
+			reel_regions_find(NULL, s, task, mm, sp);
 		}
 	}
-	reel_sample_emit(draft, ring);
-	draft->busy = 0;
+	reel_sample_emit(s, ring);
+	s->busy = 0;
 	return 0;
 }
 

@@ -84,28 +84,28 @@ __noinline int reel_code_check(__u32 at)
 }
 
 /*
- * Checks the code of the draft's process.  Only for the programs of perf events and tracepoints,
+ * Checks the code of the sample's process.  Only for the programs of perf events and tracepoints,
  * one of which runs on a CPU at a time.
  */
 __noinline int reel_code_watch(__u32 slot)
 {
-	struct reel_draft *draft = reel_draft(slot);
+	struct reel_sampling *s = reel_sampling(slot);
 	struct reel_bpf_code *code;
 	__u32 zero = 0, *number;
 
-	if (!draft)
+	if (!s)
 		return 0;
-	number = bpf_map_lookup_elem(&reel_watches, &draft->sample.pid);
+	number = bpf_map_lookup_elem(&reel_watches, &s->sample.pid);
 	code = bpf_map_lookup_elem(&reel_code_scratch, &zero);
 	if (!number || !code)
 		return 0;
 	code->kind = REEL_BPF_CODE;
-	code->time = draft->sample.time;
+	code->time = s->sample.time;
 	for (__u32 i = 0; i < REEL_WATCH_PAGES; i++) {
 		if (!reel_code_check(*number * REEL_WATCH_PAGES + i))
 			return 0;
 	}
-	draft->sample.flags |= REEL_BPF_CODE_CHECKED;
+	s->sample.flags |= REEL_BPF_CODE_CHECKED;
 	return 0;
 }
 

@@ -243,7 +243,7 @@ static int maps_size(struct bpf_object *object, const struct reel_sampler_option
 		error = bpf_map__set_autocreate(map_find(object, "reel_cgroup"), false);
 	/* One more for tasks. */
 	set_entries(object, "reel_rings", settings->rings + 1, &error);
-	set_entries(object, "reel_drafts", n_slots, &error);
+	set_entries(object, "reel_slots", n_slots, &error);
 	if (options->system_wide) {
 		set_entries(object, "reel_processes", 1, &error);
 		set_entries(object, "reel_threads", 1, &error);
