@@ -17,7 +17,7 @@
  *      tests/chains/cpus.py special cases of real programs' chains there;
  *      tests/unit/replay/synthesis/test_decoder.c has bytes of instructions,
  *      tests/truth/synthesis.sh its libraries.
- *   5. For recording: bpf/registers_<cpu>.h (bpf/registers.h lists its contents).  If a 64-bit
+ *   5. For recording: bpf/registers/<cpu>.h (bpf/registers.h lists its contents).  If a 64-bit
  *      kernel runs the CPU's programs, bpf/registers_<that cpu>.h stores their registers
  *      (REEL_BPF_COMPAT), and reel_elf_compat_machine (base/elf_identity.c) names it.
  *   6. A capture with the binaries to replay it goes to testdata/<name>/.

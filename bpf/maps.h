@@ -62,7 +62,7 @@ struct {
 	__type(value, __u32);
 } reel_cgroup SEC(".maps");
 
-/* Cgroups whose paths were reported: bpf/cgroup.h. */
+/* Cgroups whose paths were reported: bpf/events/cgroup.h. */
 #define REEL_CGROUPS_SEEN 4096
 
 struct {
@@ -101,14 +101,14 @@ struct reel_alternate_stack {
 	__u64 address, size;
 };
 
-/* bpf/ocaml.h: the ends of the current stack, where the thread's was left for it, and the lowest
+/* bpf/stacks/ocaml.h: the ends of the current stack, where the thread's was left for it, and the lowest
  * address found. */
 struct reel_ocaml_stacks {
 	__u64 low, high, link;
 	volatile __u64 least;
 };
 
-/* bpf/filter.h: positions in a pattern and a text; where to try a * again. */
+/* bpf/events/filter.h: positions in a pattern and a text; where to try a * again. */
 struct reel_glob {
 	volatile __u32 pattern, text, has_any, after_any, retry;
 };
@@ -121,7 +121,7 @@ struct reel_request_record {
 
 #define REEL_REQUEST_RECORD_SIZE 25
 
-/* bpf/frames.h: a walk through interpreter frames. */
+/* bpf/runtimes/frames.h: a walk through interpreter frames. */
 struct reel_frame_walk {
 	struct reel_bpf_interpreter interpreter;
 	__u64 tid, thread_pointer; /* the thread's, as the program knows it */
@@ -168,7 +168,7 @@ struct reel_sampling {
 	__u64 chains[REEL_BPF_KERNEL_CHAIN_MAX + REEL_BPF_FRAME_CHAIN_MAX +
 		     REEL_BPF_USER_PROBES_WORDS + REEL_BPF_VALUES_WORDS + REEL_BPF_FRAMES_WORDS];
 	struct reel_wait wait; /* the wait that the sample begins, or has ended */
-	__u64 wait_end;	       /* bpf/switch.h: when it has */
+	__u64 wait_end;	       /* bpf/waits/switch.h: when it has */
 	__u32 wait_ends;       /* of this thread; 0: none */
 	struct reel_futex futex;
 	/* bpf/copies.h: index in reel_scan_copies; the piece found; whether one was missing. */

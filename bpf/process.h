@@ -8,7 +8,7 @@
 #include "bpf/registers.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "bpf/wait.h"
+#include "bpf/waits/wait.h"
 
 static __always_inline void reel_process_report(struct task_struct *task, struct reel_ids ids,
 						bool is_exec)

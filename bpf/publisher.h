@@ -9,7 +9,7 @@
 enum reel_bpf_published {
 	/* which request the thread works for: OpenTelemetry's thread context (OTEP 4947) */
 	REEL_BPF_PUBLISHED_REQUEST,
-	REEL_BPF_PUBLISHED_OCAML, /* OCaml 5's stacks (bpf/ocaml.h) */
+	REEL_BPF_PUBLISHED_OCAML, /* OCaml 5's stacks (bpf/stacks/ocaml.h) */
 };
 
 /* Where the pointer is, by the way that the linker had its code find it. */

@@ -6,7 +6,7 @@
  *   reel_registers_*, reel_saved_registers_*, reel_thread_pointer, reel_vdso_address,
  *   REEL_RED_ZONE, REEL_UCONTEXT_SP; REEL_SIGCONTEXT_SP if there are two kinds of signal frames;
  *   REEL_TRAMPOLINE (bpf/trampoline.h) if known; REEL_REGISTERS if there are fewer than
- *   REEL_BPF_REGISTERS_MAX; REEL_GOROUTINE_REGISTER or REEL_GOROUTINE_OFFSET (bpf/goroutine.h);
+ *   REEL_BPF_REGISTERS_MAX; REEL_GOROUTINE_REGISTER or REEL_GOROUTINE_OFFSET (bpf/stacks/goroutine.h);
  *   reel_futex_read, the arguments of a thread that is in futex(2)
  */
 #ifndef BPF_REGISTERS_H
@@ -18,15 +18,15 @@
 #include "bpf/trampoline.h"
 
 #if defined(__TARGET_ARCH_x86)
-#include "bpf/registers_x86.h"
+#include "bpf/registers/x86.h"
 #elif defined(__TARGET_ARCH_arm64)
-#include "bpf/registers_arm64.h"
+#include "bpf/registers/arm64.h"
 #elif defined(__TARGET_ARCH_riscv)
-#include "bpf/registers_riscv.h"
+#include "bpf/registers/riscv.h"
 #elif defined(__TARGET_ARCH_s390)
-#include "bpf/registers_s390.h"
+#include "bpf/registers/s390.h"
 #else
-#error "no bpf/registers_*.h for this CPU yet"
+#error "no bpf/registers/ for this CPU yet"
 #endif
 
 /* Bytes that a return instruction of 64-bit code takes from the stack. */

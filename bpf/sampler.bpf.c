@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The programs for kernels before 6.16 (bpf/copy_scratch.h). */
+/* The programs for kernels before 6.16 (bpf/copy/scratch.h). */
 #include "bpf/process.h"
-#include "bpf/floating_point.h"
-#include "bpf/take.h"
-#include "bpf/scan.h"
-#include "bpf/switch.h"
-#include "bpf/waker.h"
+#include "bpf/events/floating_point.h"
+#include "bpf/events/take.h"
+#include "bpf/waits/scan.h"
+#include "bpf/waits/switch.h"
+#include "bpf/waits/waker.h"
 
 char LICENSE[] SEC("license") = "GPL";

@@ -114,12 +114,12 @@ struct reel_bpf_settings {
 	__u64 functions[REEL_BPF_EVENTS_MAX];
 	/* The slot in which an event makes its samples: bpf/maps.h. */
 	__u32 slots[REEL_BPF_EVENTS_MAX];
-	/* bpf/scan.h: the event of waiting threads, and its slot; 0: no scans. */
+	/* bpf/waits/scan.h: the event of waiting threads, and its slot; 0: no scans. */
 	__u32 scan_event, scan_slot;
-	__u32 switch_slot; /* bpf/switch.h, also for its programs */
+	__u32 switch_slot; /* bpf/waits/switch.h, also for its programs */
 	/* Sample all waits, instead of those that scans find, of at least min_block. */
 	__u32 all_waits;
-	__u32 waker_event, waker_slot; /* the same of bpf/waker.h */
+	__u32 waker_event, waker_slot; /* the same of bpf/waits/waker.h */
 	/* The kernel's code for entries of interrupts; size 0: not known. */
 	__u64 interrupt_entries, interrupt_entries_size;
 	/* The requested cgroup: its id and depth. */
@@ -174,7 +174,7 @@ struct reel_bpf_control {
 	__u32 unfollowed;
 	/* Current limit of a region in bytes; settings.max_stack applies if it is lower. */
 	__u32 max_stack;
-	/* For the next scan (bpf/scan.h): the time, and the weight of each thread, and of each
+	/* For the next scan (bpf/waits/scan.h): the time, and the weight of each thread, and of each
 	 * unlisted one, in ns. */
 	__u64 scan_time, scan_weight, scan_rest_weight;
 	/* The number of the walk through all threads, which makes a list, or of the last one. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
  * Reads user memory.  `other` is NULL for the current task's memory: only resident pages can be
- * read then, but from any context.  Or `other` is the task of a scan (bpf/scan.h), which sleeps
+ * read then, but from any context.  Or `other` is the task of a scan (bpf/waits/scan.h), which sleeps
  * until the page is there, or has another process read it (bpf/copies.h).  Callers pass a constant
  * NULL or a task, and are inlined, so that each program has only its own helper.
  */

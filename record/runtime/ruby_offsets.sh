@@ -70,7 +70,7 @@ void probe(void)
 #endif
 	FIELD(STRING_POINTER, struct RString, as.heap.ptr);
 	FIELD(STRING_EMBEDDED, struct RString, as.embed.ary);
-	/* What bpf/ruby.h reads at once. */
+	/* What bpf/runtimes/ruby.h reads at once. */
 	_Static_assert(offsetof(rb_execution_context_t, vm_stack_size) == offsetof(rb_execution_context_t, vm_stack) + 8 &&
 		offsetof(rb_execution_context_t, cfp) == offsetof(rb_execution_context_t, vm_stack) + 16 &&
 		offsetof(rb_execution_context_t, tag) == offsetof(rb_execution_context_t, vm_stack) + 24, "contexts");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Has a process scan waiting threads (bpf/scan.h).  A process, since a scan may have to wait for
+ * Has a process scan waiting threads (bpf/waits/scan.h).  A process, since a scan may have to wait for
  * another one's memory for as long as that one likes, and cannot be interrupted then: the recorder
  * goes on without it.
  */

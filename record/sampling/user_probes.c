@@ -28,7 +28,7 @@ static const struct {
 	{ 16, 0 },  /* ret */
 };
 
-/* DWARF numbers of the pc (bpf/registers_*.h), and of sp. */
+/* DWARF numbers of the pc (bpf/registers/), and of sp. */
 static const struct {
 	uint16_t pc, sp;
 	enum reel_return_place place;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* What a blocked thread waits for in futex(2), and who holds it. */
-#ifndef BPF_LOCK_H
-#define BPF_LOCK_H
+#ifndef BPF_WAITS_LOCK_H
+#define BPF_WAITS_LOCK_H
 
 #include "bpf/maps.h"
 #include "bpf/registers.h"

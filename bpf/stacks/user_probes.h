@@ -4,8 +4,8 @@
  * its trampoline in place of their return address, and keeps the original
  * (kernel/events/uprobes.c).  record/sampling/user_probes.c puts it back.
  */
-#ifndef BPF_USER_PROBES_H
-#define BPF_USER_PROBES_H
+#ifndef BPF_STACKS_USER_PROBES_H
+#define BPF_STACKS_USER_PROBES_H
 
 #include "bpf/maps.h"
 #include "bpf/sample.h"

@@ -4,13 +4,13 @@
  * lead to the other, by CFI, and the thread-local pointer caml_state leads to both.  Nothing read
  * here is trusted: it decides only which memory is recorded.
  */
-#ifndef BPF_OCAML_H
-#define BPF_OCAML_H
+#ifndef BPF_STACKS_OCAML_H
+#define BPF_STACKS_OCAML_H
 
 #include "bpf/maps.h"
 #include "bpf/publisher.h"
 #include "bpf/registers.h"
-#include "bpf/request.h"
+#include "bpf/runtimes/request.h"
 #include "bpf/sample.h"
 #include "bpf/user_memory.h"
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Samples who ends a wait that a scan has seen (bpf/scan.h), when it does: for --wakers.  So there
- * are at most as many such samples as threads found waiting, or as long waits (bpf/switch.h).
+ * Samples who ends a wait that a scan has seen (bpf/waits/scan.h), when it does: for --wakers.  So there
+ * are at most as many such samples as threads found waiting, or as long waits (bpf/waits/switch.h).
  */
-#ifndef BPF_WAKER_H
-#define BPF_WAKER_H
+#ifndef BPF_WAITS_WAKER_H
+#define BPF_WAITS_WAKER_H
 
-#include "bpf/cgroup.h"
-#include "bpf/copy.h"
-#include "bpf/interpreters.h"
-#include "bpf/scan.h"
+#include "bpf/events/cgroup.h"
+#include "bpf/copy/copy.h"
+#include "bpf/runtimes/interpreters.h"
+#include "bpf/waits/scan.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
-#include "bpf/regions.h"
-#include "bpf/request.h"
+#include "bpf/stacks/regions.h"
+#include "bpf/runtimes/request.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "bpf/take.h"
-#include "bpf/user_probes.h"
-#include "bpf/wait.h"
+#include "bpf/events/take.h"
+#include "bpf/stacks/user_probes.h"
+#include "bpf/waits/wait.h"
 
 /* What interrupts a CPU. */
 struct reel_interrupts {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Reads what a probe's user asked for: arguments, results, strings. */
-#ifndef BPF_VALUES_H
-#define BPF_VALUES_H
+#ifndef BPF_EVENTS_VALUES_H
+#define BPF_EVENTS_VALUES_H
 
 #include "bpf/maps.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "bpf/user_probes.h"
+#include "bpf/stacks/user_probes.h"
 
 static __always_inline __u64 reel_value_register(const struct reel_sampling *s, __u32 number)
 {

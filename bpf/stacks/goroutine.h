@@ -5,8 +5,8 @@
  * Nothing read here is trusted: pointers must lead back to their origin, and stack pointers must be
  * on their stacks.
  */
-#ifndef BPF_GOROUTINE_H
-#define BPF_GOROUTINE_H
+#ifndef BPF_STACKS_GOROUTINE_H
+#define BPF_STACKS_GOROUTINE_H
 
 #include "bpf/maps.h"
 #include "bpf/registers.h"

@@ -3,10 +3,10 @@
  * Finds the end of a stack: the kernel's start of the main thread's stack, the thread pointer, Go's
  * own end, or the end of the mapping.
  */
-#ifndef BPF_STACK_TOP_H
-#define BPF_STACK_TOP_H
+#ifndef BPF_STACKS_STACK_TOP_H
+#define BPF_STACKS_STACK_TOP_H
 
-#include "bpf/goroutine.h"
+#include "bpf/stacks/goroutine.h"
 #include "bpf/mapping.h"
 #include "bpf/registers.h"
 #include "bpf/sample.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Reports watched code (bpf/watch.h) that has changed, before the sample that runs it. */
-#ifndef BPF_WATCHED_H
-#define BPF_WATCHED_H
+#ifndef BPF_RUNTIMES_WATCHED_H
+#define BPF_RUNTIMES_WATCHED_H
 
 #include "bpf/maps.h"
 #include "bpf/sample.h"

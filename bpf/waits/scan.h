@@ -14,27 +14,27 @@
  * record/sampling/scanner.c has scans done by a process that does nothing else: a hostile process
  * may delay it.
  */
-#ifndef BPF_SCAN_H
-#define BPF_SCAN_H
+#ifndef BPF_WAITS_SCAN_H
+#define BPF_WAITS_SCAN_H
 
-#include "bpf/cgroup.h"
+#include "bpf/events/cgroup.h"
 #include "bpf/copies.h"
-#include "bpf/frames.h"
-#include "bpf/interpreters.h"
-#include "bpf/lock.h"
+#include "bpf/runtimes/frames.h"
+#include "bpf/runtimes/interpreters.h"
+#include "bpf/waits/lock.h"
 #include "bpf/mapping.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
 #include "bpf/piece.h"
-#include "bpf/regions.h"
+#include "bpf/stacks/regions.h"
 #include "bpf/registers.h"
-#include "bpf/request.h"
+#include "bpf/runtimes/request.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "bpf/take.h"
+#include "bpf/events/take.h"
 #include "bpf/user_memory.h"
-#include "bpf/user_probes.h"
-#include "bpf/wait.h"
+#include "bpf/stacks/user_probes.h"
+#include "bpf/waits/wait.h"
 
 /* include/linux/bpf.h, kernel/bpf/task_iter.c */
 struct bpf_iter__task {

@@ -7,7 +7,7 @@
 #define BPF_COPY_DYNPTR_H
 
 #include "bpf/maps.h"
-#include "bpf/regions.h"
+#include "bpf/stacks/regions.h"
 #include "bpf/registers.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"

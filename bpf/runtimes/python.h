@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* CPython's frames (struct reel_bpf_python), read as bpf/frames.h says. */
-#ifndef BPF_PYTHON_H
-#define BPF_PYTHON_H
+/* CPython's frames (struct reel_bpf_python), read as bpf/runtimes/frames.h says. */
+#ifndef BPF_RUNTIMES_PYTHON_H
+#define BPF_RUNTIMES_PYTHON_H
 
-#include "bpf/frames.h"
+#include "bpf/runtimes/frames.h"
 #include "bpf/interpreter.h"
 #include "bpf/maps.h"
 #include "bpf/sample.h"

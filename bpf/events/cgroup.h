@@ -6,11 +6,11 @@
  * the kernel's tree with the first sample of a cgroup.  /proc/PID/cgroup would show a later cgroup
  * if the process moved meanwhile, none if it ended, and paths relative to the reader's namespace.
  */
-#ifndef BPF_CGROUP_H
-#define BPF_CGROUP_H
+#ifndef BPF_EVENTS_CGROUP_H
+#define BPF_EVENTS_CGROUP_H
 
 #include "bpf/maps.h"
-#include "bpf/regions.h"
+#include "bpf/stacks/regions.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
 

@@ -5,11 +5,11 @@
  * are whole, unless the thread was interrupted while making one.
  *
  * The walk is a state machine that names the next bytes to read.  So a program reads in a single
- * place (bpf/interpreters.h), whether it may sleep or not, and the verifier checks the rest once.
+ * place (bpf/runtimes/interpreters.h), whether it may sleep or not, and the verifier checks the rest once.
  * Each interpreter has a header with its stages.
  */
-#ifndef BPF_FRAMES_H
-#define BPF_FRAMES_H
+#ifndef BPF_RUNTIMES_FRAMES_H
+#define BPF_RUNTIMES_FRAMES_H
 
 #include "bpf/interpreter.h"
 #include "bpf/maps.h"

@@ -4,8 +4,8 @@
  * or OpenTelemetry's eBPF instrumentation knows it (reel_request_map).  A thread changes its own
  * record only, and does not run meanwhile, so the record is whole, or says that it is not.
  */
-#ifndef BPF_REQUEST_H
-#define BPF_REQUEST_H
+#ifndef BPF_RUNTIMES_REQUEST_H
+#define BPF_RUNTIMES_REQUEST_H
 
 #include "bpf/maps.h"
 #include "bpf/publisher.h"

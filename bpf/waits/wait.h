@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* The waits that scans have seen and that may not be over yet: bpf/scan.h. */
-#ifndef BPF_WAIT_H
-#define BPF_WAIT_H
+/* The waits that scans have seen and that may not be over yet: bpf/waits/scan.h. */
+#ifndef BPF_WAITS_WAIT_H
+#define BPF_WAITS_WAIT_H
 
 #include "bpf/maps.h"
 #include "bpf/sample.h"

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Takes samples at perf events, tracepoints and functions. */
-#ifndef BPF_TAKE_H
-#define BPF_TAKE_H
+#ifndef BPF_EVENTS_TAKE_H
+#define BPF_EVENTS_TAKE_H
 
-#include "bpf/cgroup.h"
-#include "bpf/copy.h"
-#include "bpf/filter.h"
-#include "bpf/interpreters.h"
+#include "bpf/events/cgroup.h"
+#include "bpf/copy/copy.h"
+#include "bpf/events/filter.h"
+#include "bpf/runtimes/interpreters.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
-#include "bpf/regions.h"
+#include "bpf/stacks/regions.h"
 #include "bpf/registers.h"
-#include "bpf/request.h"
+#include "bpf/runtimes/request.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
 #include "bpf/trampoline.h"
-#include "bpf/user_probes.h"
-#include "bpf/values.h"
-#include "bpf/watched.h"
+#include "bpf/stacks/user_probes.h"
+#include "bpf/events/values.h"
+#include "bpf/runtimes/watched.h"
 
 /*
  * Whether to sample the current task.  Most samples are of the same process as the previous one; at

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Reads the frames of whichever interpreter runs a process's program (bpf/frames.h). */
-#ifndef BPF_INTERPRETERS_H
-#define BPF_INTERPRETERS_H
+/* Reads the frames of whichever interpreter runs a process's program (bpf/runtimes/frames.h). */
+#ifndef BPF_RUNTIMES_INTERPRETERS_H
+#define BPF_RUNTIMES_INTERPRETERS_H
 
-#include "bpf/frames.h"
+#include "bpf/runtimes/frames.h"
 #include "bpf/interpreter.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
-#include "bpf/python.h"
+#include "bpf/runtimes/python.h"
 #include "bpf/registers.h"
-#include "bpf/ruby.h"
+#include "bpf/runtimes/ruby.h"
 #include "bpf/sample.h"
 #include "bpf/user_memory.h"
 

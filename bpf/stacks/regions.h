@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Finds the bytes of a task's stacks to include in a sample: SPEC.md, annex B.1. */
-#ifndef BPF_REGIONS_H
-#define BPF_REGIONS_H
+#ifndef BPF_STACKS_REGIONS_H
+#define BPF_STACKS_REGIONS_H
 
-#include "bpf/alternate_stack.h"
-#include "bpf/goroutine.h"
+#include "bpf/stacks/alternate_stack.h"
+#include "bpf/stacks/goroutine.h"
 #include "bpf/maps.h"
-#include "bpf/ocaml.h"
+#include "bpf/stacks/ocaml.h"
 #include "bpf/registers.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "bpf/stack_top.h"
+#include "bpf/stacks/stack_top.h"
 #include "bpf/user_memory.h"
 
 /* Bytes to copy from a stack without a known end. */

@@ -5,20 +5,20 @@
  * its stack is copied: in its own context, where its memory can be read.  A shorter wait costs
  * three look-ups.
  */
-#ifndef BPF_SWITCH_H
-#define BPF_SWITCH_H
+#ifndef BPF_WAITS_SWITCH_H
+#define BPF_WAITS_SWITCH_H
 
 #include "bpf/copies.h"
-#include "bpf/lock.h"
-#include "bpf/scan.h"
+#include "bpf/waits/lock.h"
+#include "bpf/waits/scan.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
 #include "bpf/registers.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "bpf/take.h"
+#include "bpf/events/take.h"
 #include "bpf/user_memory.h"
-#include "bpf/wait.h"
+#include "bpf/waits/wait.h"
 
 static __always_inline struct reel_wait *reel_switch_wait(__u32 key)
 {

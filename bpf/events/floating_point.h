@@ -8,8 +8,8 @@
  * timer:hrtimer_expire_entry occurs in the kernel: an event for it is opened for this side effect
  * alone.
  */
-#ifndef BPF_FLOATING_POINT_H
-#define BPF_FLOATING_POINT_H
+#ifndef BPF_EVENTS_FLOATING_POINT_H
+#define BPF_EVENTS_FLOATING_POINT_H
 
 #include "bpf/maps.h"
 #include "bpf/pids.h"

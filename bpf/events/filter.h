@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /* Selects the hits of a tracepoint or a probe that become samples: --filter, as compiled by
  * record/probes/filter.c. */
-#ifndef BPF_FILTER_H
-#define BPF_FILTER_H
+#ifndef BPF_EVENTS_FILTER_H
+#define BPF_EVENTS_FILTER_H
 
 #include "bpf/maps.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "bpf/values.h"
+#include "bpf/events/values.h"
 
 /* A text of 63 bytes against a pattern of 31, whose last * may be tried at each byte. */
 #define REEL_GLOB_STEPS 2048

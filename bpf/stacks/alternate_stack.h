@@ -4,11 +4,11 @@
  * kernel wrote a signal frame near the top of the alternate stack; its uc_stack repeats the
  * alternate stack's address and size (kernel/signal.c, __save_altstack), followed by the
  * interrupted sp at an offset fixed by the ABI.  Frames of 32-bit code are recognized by other
- * contents (bpf/registers_*.h).  Above the frame are only vector registers saved by the kernel, so
+ * contents (bpf/registers/).  Above the frame are only vector registers saved by the kernel, so
  * the outermost frame is the first one from the top.
  */
-#ifndef BPF_ALTERNATE_STACK_H
-#define BPF_ALTERNATE_STACK_H
+#ifndef BPF_STACKS_ALTERNATE_STACK_H
+#define BPF_STACKS_ALTERNATE_STACK_H
 
 #include "bpf/maps.h"
 #include "bpf/registers.h"
