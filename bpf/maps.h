@@ -3,8 +3,7 @@
 #ifndef BPF_MAPS_H
 #define BPF_MAPS_H
 
-#include "bpf/interpreter.h"
-#include "bpf/publisher.h"
+#include "bpf/runtime.h"
 #include "bpf/registers.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
@@ -101,8 +100,8 @@ struct reel_alternate_stack {
 	__u64 address, size;
 };
 
-/* bpf/stacks/ocaml.h: the ends of the current stack, where the thread's was left for it, and the lowest
- * address found. */
+/* bpf/stacks/ocaml.h: the ends of the current stack, where the thread's was left for it, and the
+ * lowest address found. */
 struct reel_ocaml_stacks {
 	__u64 low, high, link;
 	volatile __u64 least;
@@ -171,7 +170,7 @@ struct reel_sampling {
 	__u64 wait_end;	       /* bpf/waits/switch.h: when it has */
 	__u32 wait_ends;       /* of this thread; 0: none */
 	struct reel_futex futex;
-	/* bpf/copies.h: index in reel_scan_copies; the piece found; whether one was missing. */
+	/* bpf/user_memory.h: index in reel_scan_copies; the piece found; whether one was missing. */
 	__u32 copies, piece, asks;
 	__u32 owner;	   /* of a lock, as read */
 	__u64 scan_weight; /* of the thread being scanned */

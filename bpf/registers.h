@@ -6,8 +6,8 @@
  *   reel_registers_*, reel_saved_registers_*, reel_thread_pointer, reel_vdso_address,
  *   REEL_RED_ZONE, REEL_UCONTEXT_SP; REEL_SIGCONTEXT_SP if there are two kinds of signal frames;
  *   REEL_TRAMPOLINE (bpf/trampoline.h) if known; REEL_REGISTERS if there are fewer than
- *   REEL_BPF_REGISTERS_MAX; REEL_GOROUTINE_REGISTER or REEL_GOROUTINE_OFFSET (bpf/stacks/goroutine.h);
- *   reel_futex_read, the arguments of a thread that is in futex(2)
+ *   REEL_BPF_REGISTERS_MAX; REEL_GOROUTINE_REGISTER or REEL_GOROUTINE_OFFSET
+ *   (bpf/stacks/goroutine.h); reel_futex_read, the arguments of a thread that is in futex(2)
  */
 #ifndef BPF_REGISTERS_H
 #define BPF_REGISTERS_H

@@ -7,8 +7,7 @@
 #ifndef BPF_SAMPLE_H
 #define BPF_SAMPLE_H
 
-#include "bpf/interpreter.h"
-#include "bpf/types.h"
+#include "bpf/runtime.h"
 
 #define REEL_BPF_REGISTERS_MAX	  32
 #define REEL_BPF_KERNEL_CHAIN_MAX 127
@@ -24,7 +23,7 @@ enum reel_bpf_kind {
 	REEL_BPF_PROCESS = 2,
 	REEL_BPF_WAIT = 3,
 	REEL_BPF_CGROUP = 4,
-	REEL_BPF_CODE = 5, /* bpf/watch.h */
+	REEL_BPF_CODE = 5,
 };
 
 enum reel_bpf_sample_flags {
@@ -277,6 +276,32 @@ struct reel_bpf_process {
 	__u32 user;    /* its real one */
 	__u64 vdso;    /* address, 0 if missing or unknown */
 	__u64 unused;  /* fills up to REEL_BPF_ALIGNMENT, with the ring's header */
+};
+
+/* ---- watched code: samples of its process check whether it is as the last one found it ------ */
+
+#define REEL_WATCHES_MAX      256 /* processes */
+#define REEL_WATCH_PAGES      32
+#define REEL_WATCH_PAGE_SIZE  4096
+#define REEL_WATCH_UNREADABLE 1 /* as a hash */
+
+/* One of the REEL_WATCH_PAGES of a process. */
+struct reel_bpf_watched {
+	__u64 space;   /* for struct reel_bpf_code */
+	__u64 address; /* 0: none */
+	__u64 hash;    /* of its bytes; 0: no sample has read them yet */
+	__u64 found;   /* the time of a sample that found these bytes */
+};
+
+/* A page whose bytes have changed, before the sample that found it. */
+struct reel_bpf_code {
+	__u32 kind;  /* REEL_BPF_CODE */
+	__u32 size;  /* of the bytes: REEL_WATCH_PAGE_SIZE, or 0: they could not be read */
+	__u64 time;  /* the sample's */
+	__u64 found; /* the time of a sample that found the bytes before; 0: none has */
+	__u64 space, address;
+	__u64 unused[2]; /* fill up to REEL_BPF_ALIGNMENT, with the ring's header */
+	__u8 bytes[REEL_WATCH_PAGE_SIZE];
 };
 
 #endif

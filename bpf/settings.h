@@ -6,7 +6,7 @@
 #ifndef BPF_SETTINGS_H
 #define BPF_SETTINGS_H
 
-#include "bpf/types.h"
+#include "bpf/sample.h"
 
 #define REEL_BPF_EVENTS_MAX 8
 #define REEL_BPF_CPUS_MAX   8192
@@ -185,7 +185,7 @@ struct reel_bpf_control {
 	/* The scanning process; whether it was woken for a scan that has not ended; how often. */
 	__u32 scanner, scan_pending, scan_wakes;
 	__u32 is_last_scan; /* ends all waits */
-	/* Of a scan with several passes (bpf/copies.h): this one's number, from 0; threads whose
+	/* Of a scan with several passes (bpf/user_memory.h): this one's number, from 0; threads whose
 	 * memory was asked for; whether some was in this pass; and the threads with which these and
 	 * the next passes begin, or 0. */
 	__u32 scan_pass, scan_copies, scan_asks, scan_from, scan_next;
@@ -215,6 +215,32 @@ struct reel_wait {
 	__u32 is_woken;	  /* its waker was sampled; with `all_waits`, it was woken */
 	__u32 copies;	  /* 1 + index in reel_scan_copies, while its memory is read; or 0 */
 	__u32 is_new;	  /* then: its sample is still to be made */
+};
+
+/* ---- memory of waiting threads that the scanning process reads (bpf/user_memory.h) ---------- */
+
+/* Threads whose memory is read together. */
+#define REEL_COPIES_MAX 1024
+/* Bytes that are read together, but for the last thread's; a stack may have --max-stack. */
+#define REEL_COPIES_SIZE (64u << 20)
+/* Of a thread. */
+#define REEL_PIECES_MAX 8
+/* A pointer is read in one pass, what it points to in the next: the most that Go's stacks take. */
+#define REEL_PASSES_MAX 8
+
+struct reel_bpf_piece {
+	__u64 address;
+	__u64 copy; /* its address in the scanning process; 0: not read */
+	__u32 size;
+	__u16 is_done;			       /* the process has tried */
+	__u16 is_partial;		       /* some pages are missing */
+	__u64 missing[REEL_BPF_MISSING_WORDS]; /* as in struct reel_bpf_region */
+};
+
+struct reel_bpf_copies {
+	__u32 pid; /* in the recorder's namespace */
+	__u32 n_pieces;
+	struct reel_bpf_piece pieces[REEL_PIECES_MAX];
 };
 
 #endif

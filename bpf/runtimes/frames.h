@@ -5,13 +5,13 @@
  * are whole, unless the thread was interrupted while making one.
  *
  * The walk is a state machine that names the next bytes to read.  So a program reads in a single
- * place (bpf/runtimes/interpreters.h), whether it may sleep or not, and the verifier checks the rest once.
- * Each interpreter has a header with its stages.
+ * place (bpf/runtimes/interpreters.h), whether it may sleep or not, and the verifier checks the
+ * rest once.  Each interpreter has a header with its stages.
  */
 #ifndef BPF_RUNTIMES_FRAMES_H
 #define BPF_RUNTIMES_FRAMES_H
 
-#include "bpf/interpreter.h"
+#include "bpf/runtime.h"
 #include "bpf/maps.h"
 
 /* Time before the next search for the state of a thread without one, or without frames in it. */

@@ -4,7 +4,7 @@
 #define BPF_RUNTIMES_INTERPRETERS_H
 
 #include "bpf/runtimes/frames.h"
-#include "bpf/interpreter.h"
+#include "bpf/runtime.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
 #include "bpf/runtimes/python.h"

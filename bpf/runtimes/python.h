@@ -4,7 +4,7 @@
 #define BPF_RUNTIMES_PYTHON_H
 
 #include "bpf/runtimes/frames.h"
-#include "bpf/interpreter.h"
+#include "bpf/runtime.h"
 #include "bpf/maps.h"
 #include "bpf/sample.h"
 

@@ -8,7 +8,7 @@
 #define BPF_RUNTIMES_REQUEST_H
 
 #include "bpf/maps.h"
-#include "bpf/publisher.h"
+#include "bpf/runtime.h"
 #include "bpf/registers.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"

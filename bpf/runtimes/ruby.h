@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Ruby's frames (struct reel_bpf_ruby), read as bpf/runtimes/frames.h says.  A thread's control frames are
- * an array that ends with the fiber's stack.  A frame of C code has a method entry; vm_exec, which
- * runs the others, keeps a tag on the native stack.
+ * Ruby's frames (struct reel_bpf_ruby), read as bpf/runtimes/frames.h says.  A thread's control
+ * frames are an array that ends with the fiber's stack.  A frame of C code has a method entry;
+ * vm_exec, which runs the others, keeps a tag on the native stack.
  */
 #ifndef BPF_RUNTIMES_RUBY_H
 #define BPF_RUNTIMES_RUBY_H
 
 #include "bpf/runtimes/frames.h"
-#include "bpf/interpreter.h"
+#include "bpf/runtime.h"
 #include "bpf/maps.h"
 #include "bpf/sample.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Reports watched code (bpf/watch.h) that has changed, before the sample that runs it. */
+/* Reports watched code (bpf/sample.h) that has changed, before the sample that runs it. */
 #ifndef BPF_RUNTIMES_WATCHED_H
 #define BPF_RUNTIMES_WATCHED_H
 
 #include "bpf/maps.h"
 #include "bpf/sample.h"
-#include "bpf/watch.h"
 
 /* Numbers of processes, by their number in the recorder's namespace; preallocated as
  * reel_processes. */

@@ -8,7 +8,7 @@
 #define BPF_STACKS_OCAML_H
 
 #include "bpf/maps.h"
-#include "bpf/publisher.h"
+#include "bpf/runtime.h"
 #include "bpf/registers.h"
 #include "bpf/runtimes/request.h"
 #include "bpf/sample.h"

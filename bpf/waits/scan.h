@@ -3,8 +3,8 @@
  * Samples threads that are not on a CPU.  A scan is an iteration over all threads, some times per
  * second; a thread found waiting has waited since the scan before, on average: that is its weight.
  * So each moment of a wait counts the same, however long it is, and context switches cost nothing.
- * From 5.18 on the program may sleep, and reads memory that is not resident; bpf/copies.h has scans
- * on older kernels.
+ * From 5.18 on the program may sleep, and reads memory that is not resident; bpf/user_memory.h has
+ * scans on older kernels.
  *
  * The way through all threads takes time in proportion to these: one process with many would leave
  * all others fewer scans.  So each such walk lists some threads of each process and user, and from
@@ -18,21 +18,19 @@
 #define BPF_WAITS_SCAN_H
 
 #include "bpf/events/cgroup.h"
-#include "bpf/copies.h"
+#include "bpf/user_memory.h"
 #include "bpf/runtimes/frames.h"
 #include "bpf/runtimes/interpreters.h"
 #include "bpf/waits/lock.h"
 #include "bpf/mapping.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
-#include "bpf/piece.h"
+#include "bpf/settings.h"
 #include "bpf/stacks/regions.h"
 #include "bpf/registers.h"
 #include "bpf/runtimes/request.h"
 #include "bpf/sample.h"
-#include "bpf/settings.h"
 #include "bpf/events/take.h"
-#include "bpf/user_memory.h"
 #include "bpf/stacks/user_probes.h"
 #include "bpf/waits/wait.h"
 

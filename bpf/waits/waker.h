@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
 /*
- * Samples who ends a wait that a scan has seen (bpf/waits/scan.h), when it does: for --wakers.  So there
- * are at most as many such samples as threads found waiting, or as long waits (bpf/waits/switch.h).
+ * Samples who ends a wait that a scan has seen (bpf/waits/scan.h), when it does: for --wakers.  So
+ * there are at most as many such samples as threads found waiting, or as long waits
+ * (bpf/waits/switch.h).
  */
 #ifndef BPF_WAITS_WAKER_H
 #define BPF_WAITS_WAKER_H

@@ -5,14 +5,14 @@
  * the neighbouring page if that is near, and the first page of the mapping.  The inspector's helper
  * reads pages some time after the sample, so a page is read again, the sooner the newer its bytes
  * are, until no sample has led there since.  Pages that samples hit and that are new are watched:
- * each sample of the process checks a few of them (bpf/watch.h), and so proves its own code.  The
+ * each sample of the process checks a few of them (bpf/sample.h), and so proves its own code.  The
  * file has each form of a page with the readings between which it came, or, if there may have been
  * others in between, the time from which the bytes are unknown.
  */
 #ifndef RECORD_JIT_JIT_CODE_H
 #define RECORD_JIT_JIT_CODE_H
 
-#include "bpf/watch.h"
+#include "bpf/sample.h"
 #include "record/helper/inspector.h"
 #include "record/processes/module_table.h"
 #include "format/timeline/space.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pages of new code samples check (bpf/watch.h). */
+/* Which pages of new code samples check (bpf/sample.h). */
 #include <string.h>
 
 #include "base/quantity.h"

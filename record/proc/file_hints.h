@@ -5,8 +5,7 @@
 
 #include <stdint.h>
 
-#include "bpf/interpreter.h"
-#include "bpf/publisher.h"
+#include "bpf/runtime.h"
 
 /* An interpreter, and where its state is. */
 struct reel_runtime_place {

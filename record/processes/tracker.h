@@ -9,7 +9,7 @@
 #ifndef RECORD_PROCESSES_TRACKER_H
 #define RECORD_PROCESSES_TRACKER_H
 
-#include "bpf/publisher.h"
+#include "bpf/runtime.h"
 #include "bpf/sample.h"
 #include "record/helper/inspector.h"
 #include "record/proc/target.h"

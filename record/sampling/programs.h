@@ -24,7 +24,7 @@ struct reel_programs {
 	bool is_function[REEL_BPF_EVENTS_MAX];
 	/* Scans listed threads only; NULL if the kernel cannot. */
 	struct bpf_program *scan_listed;
-	/* Scans: bpf/copies.h. */
+	/* Scans: bpf/user_memory.h. */
 	bool has_copies;
 	/* Programs of user code's probes are for links to many places. */
 	bool has_uprobe_multi;

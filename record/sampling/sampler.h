@@ -6,10 +6,9 @@
 #ifndef RECORD_SAMPLING_SAMPLER_H
 #define RECORD_SAMPLING_SAMPLER_H
 
-#include "bpf/publisher.h"
+#include "bpf/runtime.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "bpf/watch.h"
 #include "base/error.h"
 
 struct reel_sampler;

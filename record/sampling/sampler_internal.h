@@ -41,7 +41,7 @@ struct reel_sampler {
 	uint32_t max_stack;
 	uint64_t missed_before;		/* `missed` when it was enabled */
 	struct reel_scanner *scanner;	/* NULL: no off-cpu */
-	struct reel_bpf_copies *copies; /* bpf/copies.h; NULL: not needed */
+	struct reel_bpf_copies *copies; /* bpf/user_memory.h; NULL: not needed */
 };
 
 /* ---- sampler_settings.c ---- */

@@ -43,7 +43,7 @@ struct reel_scanner {
 	bool stuck;
 };
 
-/* ---- memory that scans ask for on older kernels (bpf/copies.h) --------------------------------- */
+/* ---- memory that scans ask for (bpf/user_memory.h) ------------------------------------------ */
 
 static bool read_memory(pid_t pid, uint64_t address, uint8_t *to, size_t size)
 {

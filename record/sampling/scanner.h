@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Has a process scan waiting threads (bpf/waits/scan.h).  A process, since a scan may have to wait for
- * another one's memory for as long as that one likes, and cannot be interrupted then: the recorder
- * goes on without it.
+ * Has a process scan waiting threads (bpf/waits/scan.h).  A process, since a scan may have to wait
+ * for another one's memory for as long as that one likes, and cannot be interrupted then: the
+ * recorder goes on without it.
  */
 #ifndef RECORD_SAMPLING_SCANNER_H
 #define RECORD_SAMPLING_SCANNER_H
 
 #include "bpf/sample.h"
-#include "bpf/piece.h"
 #include "bpf/settings.h"
 #include "base/error.h"
 
