@@ -3,8 +3,8 @@
 #ifndef BPF_MAPS_H
 #define BPF_MAPS_H
 
-#include "bpf/runtime.h"
 #include "bpf/registers.h"
+#include "bpf/runtime.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
 
@@ -107,7 +107,7 @@ struct reel_ocaml_stacks {
 	volatile __u64 least;
 };
 
-/* bpf/events/filter.h: positions in a pattern and a text; where to try a * again. */
+/* bpf/events/values.h: positions in a pattern and a text; where to try a * again. */
 struct reel_glob {
 	volatile __u32 pattern, text, has_any, after_any, retry;
 };

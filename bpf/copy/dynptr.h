@@ -7,10 +7,10 @@
 #define BPF_COPY_DYNPTR_H
 
 #include "bpf/maps.h"
-#include "bpf/stacks/regions.h"
 #include "bpf/registers.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
+#include "bpf/stacks/regions.h"
 
 struct bpf_dynptr {
 	__u64 opaque[2];

@@ -7,9 +7,9 @@
 #define BPF_COPY_SCRATCH_H
 
 #include "bpf/maps.h"
-#include "bpf/stacks/regions.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
+#include "bpf/stacks/regions.h"
 
 /*
  * One per CPU and slot, but a plain array: values of a PERCPU_ARRAY are at most 32 KiB.

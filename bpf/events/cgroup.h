@@ -10,9 +10,9 @@
 #define BPF_EVENTS_CGROUP_H
 
 #include "bpf/maps.h"
-#include "bpf/stacks/regions.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
+#include "bpf/stacks/regions.h"
 
 /*
  * Threads of a process may be in different threaded cgroups of v2, all below the same one that is

@@ -3,21 +3,20 @@
 #ifndef BPF_EVENTS_TAKE_H
 #define BPF_EVENTS_TAKE_H
 
-#include "bpf/events/cgroup.h"
 #include "bpf/copy/copy.h"
-#include "bpf/events/filter.h"
-#include "bpf/runtimes/interpreters.h"
+#include "bpf/events/cgroup.h"
+#include "bpf/events/values.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
-#include "bpf/stacks/regions.h"
 #include "bpf/registers.h"
+#include "bpf/runtimes/interpreters.h"
 #include "bpf/runtimes/request.h"
+#include "bpf/runtimes/watched.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "bpf/trampoline.h"
+#include "bpf/stacks/regions.h"
 #include "bpf/stacks/user_probes.h"
-#include "bpf/events/values.h"
-#include "bpf/runtimes/watched.h"
+#include "bpf/trampoline.h"
 
 /*
  * Whether to sample the current task.  Most samples are of the same process as the previous one; at
@@ -507,5 +506,26 @@ REEL_PROGRAMS(4)
 REEL_PROGRAMS(5)
 REEL_PROGRAMS(6)
 REEL_PROGRAMS(7)
+
+#ifdef REEL_FLOATING_POINT
+/*
+ * s390x: GCC and clang keep r11 to r15 in f8 to f15 in leaf functions (arch/s390x.c), so unwinding
+ * needs them.  But while the kernel runs, the user's are in the CPU, where no program can read
+ * them.  perf makes the kernel save them for an event with PERF_SAMPLE_REGS_USER that occurs in the
+ * kernel (arch/s390/kernel/perf_regs.c, perf_get_regs_user), but not for one in user code, such as
+ * a clock's tick.  Just before a tick, in the same interrupt, the tracepoint
+ * timer:hrtimer_expire_entry occurs in the kernel: an event for it is opened for this side effect
+ * alone.  This is its filter: whether the current task's registers are wanted and not saved yet.
+ */
+SEC("tracepoint")
+int reel_save_floating_point(void *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	(void)ctx;
+	return reel_control.enabled && !(BPF_CORE_READ(task, flags) & PF_KTHREAD) &&
+	       reel_current_wanted(reel_current_ids(task)) && reel_floating_point_unsaved(task);
+}
+#endif
 
 #endif

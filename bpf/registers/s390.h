@@ -122,7 +122,7 @@ static __always_inline bool reel_floating_point_saved(struct task_struct *task)
 		       REEL_UFPU_V0_V15;
 }
 
-/* Whether it could be made to save them (bpf/events/floating_point.h). */
+/* Whether it could be made to save them (bpf/events/take.h). */
 #define REEL_FLOATING_POINT
 static __always_inline bool reel_floating_point_unsaved(struct task_struct *task)
 {

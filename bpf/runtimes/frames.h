@@ -11,8 +11,8 @@
 #ifndef BPF_RUNTIMES_FRAMES_H
 #define BPF_RUNTIMES_FRAMES_H
 
-#include "bpf/runtime.h"
 #include "bpf/maps.h"
+#include "bpf/runtime.h"
 
 /* Time before the next search for the state of a thread without one, or without frames in it. */
 #define REEL_FRAMES_RETRY	100000000ull /* ns */

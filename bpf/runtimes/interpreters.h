@@ -3,12 +3,12 @@
 #ifndef BPF_RUNTIMES_INTERPRETERS_H
 #define BPF_RUNTIMES_INTERPRETERS_H
 
-#include "bpf/runtimes/frames.h"
-#include "bpf/runtime.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
-#include "bpf/runtimes/python.h"
 #include "bpf/registers.h"
+#include "bpf/runtime.h"
+#include "bpf/runtimes/frames.h"
+#include "bpf/runtimes/python.h"
 #include "bpf/runtimes/ruby.h"
 #include "bpf/sample.h"
 #include "bpf/user_memory.h"

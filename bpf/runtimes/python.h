@@ -3,9 +3,9 @@
 #ifndef BPF_RUNTIMES_PYTHON_H
 #define BPF_RUNTIMES_PYTHON_H
 
-#include "bpf/runtimes/frames.h"
-#include "bpf/runtime.h"
 #include "bpf/maps.h"
+#include "bpf/runtime.h"
+#include "bpf/runtimes/frames.h"
 #include "bpf/sample.h"
 
 /* The object being read. */

@@ -8,8 +8,8 @@
 #define BPF_RUNTIMES_REQUEST_H
 
 #include "bpf/maps.h"
-#include "bpf/runtime.h"
 #include "bpf/registers.h"
+#include "bpf/runtime.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
 #include "bpf/user_memory.h"

@@ -8,8 +8,8 @@
 #define BPF_STACKS_OCAML_H
 
 #include "bpf/maps.h"
-#include "bpf/runtime.h"
 #include "bpf/registers.h"
+#include "bpf/runtime.h"
 #include "bpf/runtimes/request.h"
 #include "bpf/sample.h"
 #include "bpf/user_memory.h"

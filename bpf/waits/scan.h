@@ -18,20 +18,19 @@
 #define BPF_WAITS_SCAN_H
 
 #include "bpf/events/cgroup.h"
-#include "bpf/user_memory.h"
-#include "bpf/runtimes/frames.h"
-#include "bpf/runtimes/interpreters.h"
-#include "bpf/waits/lock.h"
+#include "bpf/events/take.h"
 #include "bpf/mapping.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
-#include "bpf/settings.h"
-#include "bpf/stacks/regions.h"
 #include "bpf/registers.h"
+#include "bpf/runtimes/frames.h"
+#include "bpf/runtimes/interpreters.h"
 #include "bpf/runtimes/request.h"
 #include "bpf/sample.h"
-#include "bpf/events/take.h"
+#include "bpf/settings.h"
+#include "bpf/stacks/regions.h"
 #include "bpf/stacks/user_probes.h"
+#include "bpf/user_memory.h"
 #include "bpf/waits/wait.h"
 
 /* include/linux/bpf.h, kernel/bpf/task_iter.c */

@@ -8,15 +8,14 @@
 #ifndef BPF_WAITS_SWITCH_H
 #define BPF_WAITS_SWITCH_H
 
-#include "bpf/user_memory.h"
-#include "bpf/waits/lock.h"
-#include "bpf/waits/scan.h"
+#include "bpf/events/take.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
 #include "bpf/registers.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "bpf/events/take.h"
+#include "bpf/user_memory.h"
+#include "bpf/waits/scan.h"
 #include "bpf/waits/wait.h"
 
 static __always_inline struct reel_wait *reel_switch_wait(__u32 key)

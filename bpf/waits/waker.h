@@ -7,18 +7,18 @@
 #ifndef BPF_WAITS_WAKER_H
 #define BPF_WAITS_WAKER_H
 
-#include "bpf/events/cgroup.h"
 #include "bpf/copy/copy.h"
-#include "bpf/runtimes/interpreters.h"
-#include "bpf/waits/scan.h"
+#include "bpf/events/cgroup.h"
+#include "bpf/events/take.h"
 #include "bpf/maps.h"
 #include "bpf/pids.h"
-#include "bpf/stacks/regions.h"
+#include "bpf/runtimes/interpreters.h"
 #include "bpf/runtimes/request.h"
 #include "bpf/sample.h"
 #include "bpf/settings.h"
-#include "bpf/events/take.h"
+#include "bpf/stacks/regions.h"
 #include "bpf/stacks/user_probes.h"
+#include "bpf/waits/scan.h"
 #include "bpf/waits/wait.h"
 
 /* What interrupts a CPU. */

@@ -19,7 +19,7 @@ struct reel_programs {
 	/* Of latencies: at the function's entry. */
 	struct bpf_program *entries[REEL_BPF_EVENTS_MAX];
 	/* Filters the event that makes the kernel save registers still in the CPU; NULL on CPUs
-	 * that do not need it (bpf/events/floating_point.h). */
+	 * that do not need it (bpf/events/take.h). */
 	struct bpf_program *save_registers;
 	bool is_function[REEL_BPF_EVENTS_MAX];
 	/* Scans listed threads only; NULL if the kernel cannot. */

@@ -249,7 +249,7 @@ static struct reel_error *append_user_sps(struct reel_trace_maker *maker,
 }
 
 /* The recorder takes a stack below the start of the main thread's for that one if it is closer
- * (bpf/stacks/stack_top.h). */
+ * (bpf/stacks/regions.h). */
 #define MAIN_STACK_MAX ((uint64_t)64 << 20)
 
 /* The sample's stack and, if it was cut or has Ruby's own stack between its frames, its far end,
