@@ -129,8 +129,8 @@ static __noinline bool reel_cgroup_report(struct reel_sampling *s, struct kernfs
 }
 
 /* Sets the sample's cgroup, and reports the path of a new one; before the chains are made. */
-static __always_inline void reel_cgroup_note(struct reel_sampling *s, struct task_struct *task,
-					     void *ring)
+static __always_inline void reel_cgroup_record(struct reel_sampling *s, struct task_struct *task,
+					       void *ring)
 {
 	struct kernfs_node *node = NULL;
 	__u64 id = 0, *unseen;

@@ -149,7 +149,7 @@ static __always_inline void reel_sampling_end(void *ctx, struct reel_sampling *s
 {
 	struct mm_struct *mm = REEL_TASK_READ(task, mm);
 
-	reel_cgroup_note(s, task, ring);
+	reel_cgroup_record(s, task, ring);
 	reel_chains_walk(ctx, s);
 	/* An exiting task has no memory any more. */
 	if (sp && mm)
@@ -193,7 +193,7 @@ static __always_inline bool reel_cpu_wanted(__u32 cpu)
 	return settings.cpus[cpu / 64 % (REEL_BPF_CPUS_MAX / 64)] >> cpu % 64 & 1;
 }
 
-static __noinline int reel_take_perf(struct reel_perf_context *ctx, __u32 event)
+static __noinline int reel_perf_sample(struct reel_perf_context *ctx, __u32 event)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
 	struct reel_sampling *s;
@@ -272,7 +272,7 @@ static __always_inline bool reel_hit_is_sample(struct reel_sampling *s, __u32 ev
 }
 
 /* A tracepoint, or a kprobe: they exclude each other on a CPU in the same way (bpf_prog_active). */
-static __always_inline int reel_take_in_kernel(void *ctx, __u32 event, __u32 flags)
+static __always_inline int reel_kernel_hit_sample(void *ctx, __u32 event, __u32 flags)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
 	struct reel_sampling *s = reel_sampling_begin_hit(ctx, task, event, 0);
@@ -288,14 +288,14 @@ static __always_inline int reel_take_in_kernel(void *ctx, __u32 event, __u32 fla
 	return 0;
 }
 
-static __noinline int reel_take_tracepoint(void *ctx, __u32 event)
+static __noinline int reel_tracepoint_sample(void *ctx, __u32 event)
 {
-	return reel_take_in_kernel(ctx, event, 0);
+	return reel_kernel_hit_sample(ctx, event, 0);
 }
 
-static __noinline int reel_take_kprobe(void *ctx, __u32 event)
+static __noinline int reel_kprobe_sample(void *ctx, __u32 event)
 {
-	return reel_take_in_kernel(ctx, event, REEL_BPF_CHAIN);
+	return reel_kernel_hit_sample(ctx, event, REEL_BPF_CHAIN);
 }
 
 /* Stores the registers at the entry of the function that a fentry or fexit program is for. */
@@ -322,7 +322,7 @@ static __always_inline void reel_kernel_frame_store(struct reel_sampling *s, voi
 		sample->flags |= REEL_BPF_FRAME_GUESSED;
 }
 
-static __noinline int reel_take_function(void *ctx, __u32 event)
+static __noinline int reel_function_sample(void *ctx, __u32 event)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
 	struct reel_sampling *s;
@@ -393,7 +393,7 @@ static __always_inline struct reel_call reel_call_of(const struct reel_saved_reg
 	return call;
 }
 
-static __noinline int reel_take_entry(void *ctx, __u32 event)
+static __noinline int reel_entry_record(void *ctx, __u32 event)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
 	struct reel_saved_registers saved;
@@ -438,7 +438,7 @@ static __always_inline bool reel_probe_weigh(struct reel_sampling *s)
 }
 
 /* A breakpoint in user code, or a function's return to the trampoline: ctx has its registers. */
-static __noinline int reel_take_probe(void *ctx, __u32 event)
+static __noinline int reel_probe_sample(void *ctx, __u32 event)
 {
 	struct task_struct *task = REEL_TASK_CURRENT();
 	struct reel_sampling *s, *claimed = NULL;
@@ -465,38 +465,21 @@ static __noinline int reel_take_probe(void *ctx, __u32 event)
  * A program for each event, since it has to know its event: before 5.15 a program cannot get it at
  * run time (bpf_get_attach_cookie).
  */
-#define REEL_PROGRAMS(n)                                                                           \
-	SEC("perf_event")                                                                          \
-	int reel_perf_##n(struct reel_perf_context *ctx)                                           \
+#define REEL_PROGRAM(section, program, function, n)                                                \
+	SEC(section)                                                                               \
+	int program##_##n(void *ctx)                                                               \
 	{                                                                                          \
-		return reel_take_perf(ctx, n);                                                     \
-	}                                                                                          \
-	SEC("tracepoint")                                                                          \
-	int reel_tracepoint_##n(void *ctx)                                                         \
-	{                                                                                          \
-		return reel_take_tracepoint(ctx, n);                                               \
-	}                                                                                          \
-	/* Loaded as fentry or fexit, of a function that is known then. */                         \
-	SEC("?fentry")                                                                             \
-	int reel_function_##n(void *ctx)                                                           \
-	{                                                                                          \
-		return reel_take_function(ctx, n);                                                 \
-	}                                                                                          \
-	SEC("?kprobe")                                                                             \
-	int reel_probe_##n(void *ctx)                                                              \
-	{                                                                                          \
-		return reel_take_probe(ctx, n);                                                    \
-	}                                                                                          \
-	SEC("?kprobe")                                                                             \
-	int reel_entry_##n(void *ctx)                                                              \
-	{                                                                                          \
-		return reel_take_entry(ctx, n);                                                    \
-	}                                                                                          \
-	SEC("?kprobe")                                                                             \
-	int reel_kprobe_##n(void *ctx)                                                             \
-	{                                                                                          \
-		return reel_take_kprobe(ctx, n);                                                   \
+		return function(ctx, n);                                                           \
 	}
+
+/* Functions' programs are loaded as fentry or fexit, of a function that is known then. */
+#define REEL_PROGRAMS(n)                                                                           \
+	REEL_PROGRAM("perf_event", reel_perf, reel_perf_sample, n)                                 \
+	REEL_PROGRAM("tracepoint", reel_tracepoint, reel_tracepoint_sample, n)                     \
+	REEL_PROGRAM("?fentry", reel_function, reel_function_sample, n)                            \
+	REEL_PROGRAM("?kprobe", reel_probe, reel_probe_sample, n)                                  \
+	REEL_PROGRAM("?kprobe", reel_entry, reel_entry_record, n)                                  \
+	REEL_PROGRAM("?kprobe", reel_kprobe, reel_kprobe_sample, n)
 
 REEL_PROGRAMS(0)
 REEL_PROGRAMS(1)

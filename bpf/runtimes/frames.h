@@ -90,8 +90,8 @@ static __always_inline void reel_frames_remember(const struct reel_sampling *s, 
 
 #define REEL_FRAME_WORDS (sizeof(struct reel_bpf_frame) / 8)
 
-static __always_inline bool reel_frames_add(struct reel_sampling *s, __u64 code, __u32 position,
-					    __u32 identity)
+static __always_inline bool reel_frames_append(struct reel_sampling *s, __u64 code, __u32 position,
+					       __u32 identity)
 {
 	__u32 n = s->sample.n_frames;
 	__u64 at = s->walk.begin + (__u64)n * REEL_FRAME_WORDS;

@@ -27,8 +27,8 @@ static __always_inline bool reel_frames_step(struct task_struct *other, struct r
 		return false;
 	failed = reel_user_read(other, s->walk.words, size, (void *)s->walk.from) != 0;
 	if (s->walk.interpreter.kind == REEL_BPF_INTERPRETER_RUBY)
-		return reel_ruby_take(slot, failed);
-	return reel_python_take(slot, failed);
+		return reel_ruby_parse(slot, failed);
+	return reel_python_parse(slot, failed);
 }
 
 /* Whether an interpreter runs the process's program, and there is something to read. */

@@ -111,7 +111,7 @@ static __always_inline bool reel_python_want_frame(struct reel_sampling *s, __u6
 }
 
 /* A frame was read. */
-static __always_inline bool reel_python_take_frame(struct reel_sampling *s)
+static __always_inline bool reel_python_parse_frame(struct reel_sampling *s)
 {
 	struct reel_frame_walk *walk = &s->walk;
 	const struct reel_bpf_python *python = &walk->interpreter.python;
@@ -120,7 +120,7 @@ static __always_inline bool reel_python_take_frame(struct reel_sampling *s)
 	walk->previous = reel_python_word(walk, python->frame_previous);
 	if (python->frame_owner != REEL_BPF_NO_OFFSET &&
 	    reel_python_byte(walk, python->frame_owner) >= python->owner_native)
-		return reel_frames_add(s, frame, REEL_BPF_FRAME_NATIVE, 0) &&
+		return reel_frames_append(s, frame, REEL_BPF_FRAME_NATIVE, 0) &&
 		       reel_python_want_frame(s, walk->previous);
 	walk->code = reel_python_word(walk, python->frame_code) & ~(__u64)python->code_tags;
 	walk->is_entry = python->frame_is_entry != REEL_BPF_NO_OFFSET
@@ -135,27 +135,27 @@ static __always_inline bool reel_python_take_frame(struct reel_sampling *s)
 }
 
 /* The identity of a frame's code was read, or could not be. */
-static __always_inline bool reel_python_take_code(struct reel_sampling *s, bool failed)
+static __always_inline bool reel_python_parse_code(struct reel_sampling *s, bool failed)
 {
 	struct reel_frame_walk *walk = &s->walk;
 	__u32 identity = failed ? 0 : reel_bpf_identity(walk->words);
 
 	if (walk->is_entry)
 		identity |= REEL_BPF_FRAME_ENTRY;
-	if (!reel_frames_add(s, walk->code, walk->position, identity))
+	if (!reel_frames_append(s, walk->code, walk->position, identity))
 		return false;
 	if (!walk->is_entry || !walk->native)
 		return reel_python_want_frame(s, walk->previous);
-	return reel_frames_add(s, walk->native, REEL_BPF_FRAME_NATIVE, 0) &&
+	return reel_frames_append(s, walk->native, REEL_BPF_FRAME_NATIVE, 0) &&
 	       reel_frames_want(walk, REEL_PYTHON_CFRAME, walk->native,
 				walk->interpreter.python.cframe_previous, 8);
 }
 
 /*
- * Takes the bytes read; false at the end.  Not static: the verifier then checks it once, for all
+ * Parses the bytes read; false at the end.  Not static: the verifier then checks it once, for all
  * stages.
  */
-__noinline bool reel_python_take(__u32 slot, bool failed)
+__noinline bool reel_python_parse(__u32 slot, bool failed)
 {
 	struct reel_sampling *s = reel_sampling(slot);
 	struct reel_frame_walk *walk;
@@ -191,9 +191,9 @@ __noinline bool reel_python_take(__u32 slot, bool failed)
 			reel_frames_remember(s, walk->state, true);
 		return reel_python_want_frame(s, word);
 	case REEL_PYTHON_FRAME:
-		return !failed && reel_python_take_frame(s);
+		return !failed && reel_python_parse_frame(s);
 	case REEL_PYTHON_CODE:
-		return reel_python_take_code(s, failed);
+		return reel_python_parse_code(s, failed);
 	case REEL_PYTHON_CFRAME:
 		walk->native = word;
 		return reel_python_want_frame(s, walk->previous);

@@ -110,7 +110,7 @@ static __always_inline void reel_request_read(struct task_struct *other, struct 
 }
 
 /* As the instrumentation says.  Its keys have the kernel's numbers, not a namespace's. */
-static __always_inline void reel_request_scan_up(struct task_struct *other, struct reel_sampling *s)
+static __always_inline void reel_request_look_up(struct task_struct *other, struct reel_sampling *s)
 {
 	struct reel_bpf_request *request;
 
@@ -130,7 +130,7 @@ static __always_inline void reel_request_find(struct task_struct *other, struct 
 	if (reel_control.publishers)
 		reel_request_read(other, task, s);
 	if (settings.has_request_map && !(s->sample.flags & REEL_BPF_HAS_REQUEST))
-		reel_request_scan_up(other, s);
+		reel_request_look_up(other, s);
 }
 
 /* Of the current task.  Not static: the verifier then checks it once. */

@@ -68,7 +68,7 @@ static __always_inline __u64 reel_ruby_threads(const struct reel_frame_walk *wal
 }
 
 /* Lists are rings. */
-static __always_inline bool reel_ruby_take_ractor(struct reel_sampling *s, __u64 node)
+static __always_inline bool reel_ruby_parse_ractor(struct reel_sampling *s, __u64 node)
 {
 	struct reel_frame_walk *walk = &s->walk;
 
@@ -91,7 +91,7 @@ static __always_inline bool reel_ruby_want_next(struct reel_sampling *s)
 				walk->interpreter.ruby.thread_node, 8);
 }
 
-static __always_inline bool reel_ruby_take_thread(struct reel_sampling *s, __u64 node)
+static __always_inline bool reel_ruby_parse_thread(struct reel_sampling *s, __u64 node)
 {
 	struct reel_frame_walk *walk = &s->walk;
 
@@ -135,7 +135,7 @@ static __always_inline bool reel_ruby_want_outer(struct reel_sampling *s)
 }
 
 /* vm_stack, vm_stack_size, cfp, tag. */
-static __always_inline bool reel_ruby_take_stack(struct reel_sampling *s)
+static __always_inline bool reel_ruby_parse_stack(struct reel_sampling *s)
 {
 	struct reel_frame_walk *walk = &s->walk;
 
@@ -154,7 +154,7 @@ static __always_inline __u64 reel_ruby_word(const struct reel_frame_walk *walk, 
 }
 
 /* A frame was read. */
-static __always_inline bool reel_ruby_take_frame(struct reel_sampling *s)
+static __always_inline bool reel_ruby_parse_frame(struct reel_sampling *s)
 {
 	struct reel_frame_walk *walk = &s->walk;
 	const struct reel_bpf_ruby *ruby = &walk->interpreter.ruby;
@@ -170,7 +170,7 @@ static __always_inline bool reel_ruby_take_frame(struct reel_sampling *s)
 				REEL_RUBY_ENVIRONMENT_SIZE);
 }
 
-static __always_inline bool reel_ruby_take_environment(struct reel_sampling *s)
+static __always_inline bool reel_ruby_parse_environment(struct reel_sampling *s)
 {
 	struct reel_frame_walk *walk = &s->walk;
 	const struct reel_bpf_ruby *ruby = &walk->interpreter.ruby;
@@ -192,17 +192,18 @@ static __always_inline bool reel_ruby_take_environment(struct reel_sampling *s)
 				REEL_BPF_IDENTITY_SIZE);
 }
 
-static __always_inline bool reel_ruby_add(struct reel_sampling *s, __u32 identity)
+static __always_inline bool reel_ruby_append(struct reel_sampling *s, __u32 identity)
 {
 	struct reel_frame_walk *walk = &s->walk;
 
 	if (walk->is_entry)
 		identity |= REEL_BPF_FRAME_ENTRY;
-	return reel_frames_add(s, walk->code, walk->position, identity) && reel_ruby_want_outer(s);
+	return reel_frames_append(s, walk->code, walk->position, identity) &&
+	       reel_ruby_want_outer(s);
 }
 
 /* Of a body: from its instructions' address on. */
-static __always_inline bool reel_ruby_take_body(struct reel_sampling *s, bool failed)
+static __always_inline bool reel_ruby_parse_body(struct reel_sampling *s, bool failed)
 {
 	struct reel_frame_walk *walk = &s->walk;
 	const struct reel_bpf_ruby *ruby = &walk->interpreter.ruby;
@@ -211,19 +212,19 @@ static __always_inline bool reel_ruby_take_body(struct reel_sampling *s, bool fa
 	barrier_var(at);
 	if (failed || at > (REEL_BPF_FRAME_SIZE - REEL_BPF_IDENTITY_SIZE) / 8) {
 		walk->position = 0;
-		return reel_ruby_add(s, 0);
+		return reel_ruby_append(s, 0);
 	}
 	walk->position = walk->pc - walk->words[0];
 	if (walk->position == REEL_BPF_FRAME_NATIVE)
 		walk->position = 0;
-	return reel_ruby_add(s, reel_bpf_identity(walk->words + at));
+	return reel_ruby_append(s, reel_bpf_identity(walk->words + at));
 }
 
 /*
- * Takes the bytes read; false at the end.  Not static: the verifier then checks it once, for all
+ * Parses the bytes read; false at the end.  Not static: the verifier then checks it once, for all
  * stages.
  */
-__noinline bool reel_ruby_take(__u32 slot, bool failed)
+__noinline bool reel_ruby_parse(__u32 slot, bool failed)
 {
 	struct reel_sampling *s = reel_sampling(slot);
 	const struct reel_bpf_ruby *ruby;
@@ -237,9 +238,9 @@ __noinline bool reel_ruby_take(__u32 slot, bool failed)
 	word = failed ? 0 : walk->words[0];
 	switch (walk->stage) {
 	case REEL_RUBY_RACTOR:
-		return reel_ruby_take_ractor(s, word);
+		return reel_ruby_parse_ractor(s, word);
 	case REEL_RUBY_THREAD:
-		return reel_ruby_take_thread(s, word);
+		return reel_ruby_parse_thread(s, word);
 	case REEL_RUBY_NATIVE:
 		/* A thread that runs nowhere. */
 		if (!word)
@@ -253,24 +254,24 @@ __noinline bool reel_ruby_take(__u32 slot, bool failed)
 	case REEL_RUBY_CONTEXT:
 		return reel_frames_want(walk, REEL_RUBY_STACK, word, ruby->context_stack, 32);
 	case REEL_RUBY_STACK:
-		return !failed && reel_ruby_take_stack(s);
+		return !failed && reel_ruby_parse_stack(s);
 	case REEL_RUBY_FRAME:
-		return !failed && reel_ruby_take_frame(s);
+		return !failed && reel_ruby_parse_frame(s);
 	case REEL_RUBY_ENVIRONMENT:
-		return !failed && reel_ruby_take_environment(s);
+		return !failed && reel_ruby_parse_environment(s);
 	case REEL_RUBY_CODE:
 		if (!word)
-			return reel_ruby_take_body(s, true);
+			return reel_ruby_parse_body(s, true);
 		return reel_frames_want(walk, REEL_RUBY_BODY, word, ruby->body_instructions,
 					ruby->body_identity - ruby->body_instructions +
 						REEL_BPF_IDENTITY_SIZE);
 	case REEL_RUBY_BODY:
-		return reel_ruby_take_body(s, failed);
+		return reel_ruby_parse_body(s, failed);
 	case REEL_RUBY_METHOD:
-		return reel_ruby_add(s, failed ? 0 : reel_bpf_identity(walk->words));
+		return reel_ruby_append(s, failed ? 0 : reel_bpf_identity(walk->words));
 	case REEL_RUBY_TAG:
 		if (failed || (word == ruby->tag_mark &&
-			       !reel_frames_add(s, walk->native, REEL_BPF_FRAME_NATIVE, 0)))
+			       !reel_frames_append(s, walk->native, REEL_BPF_FRAME_NATIVE, 0)))
 			return false;
 		return reel_frames_want(walk, REEL_RUBY_TAG_PREVIOUS, walk->native,
 					ruby->tag_previous, 8);

@@ -94,8 +94,8 @@ static __always_inline __u64 reel_goroutine_of(struct task_struct *other, __u64 
 /* The most bytes of the scheduler's stack between its end and its first call. */
 #define REEL_GOROUTINE_FIRST_CALL 256
 
-static __always_inline void reel_goroutine_note(struct reel_bpf_gobuf *gobuf, __u64 g,
-						const struct reel_goroutine *goroutine)
+static __always_inline void reel_gobuf_copy(struct reel_bpf_gobuf *gobuf, __u64 g,
+					    const struct reel_goroutine *goroutine)
 {
 	gobuf->address = g + __builtin_offsetof(struct reel_goroutine, sched);
 	__builtin_memcpy(gobuf->words, goroutine->sched, sizeof(gobuf->words));
@@ -133,11 +133,11 @@ static __always_inline __u64 reel_goroutine_left_by(struct task_struct *other,
 		if (!called_back)
 			return 0;
 		sample->flags |= REEL_BPF_WAITING_GOBUF;
-		reel_goroutine_note(&sample->waiting, g0, &goroutine);
+		reel_gobuf_copy(&sample->waiting, g0, &goroutine);
 		sample->waiting.words[1] = 0;
 		return goroutine.stack_hi;
 	}
-	reel_goroutine_note(&sample->own, g0, &goroutine);
+	reel_gobuf_copy(&sample->own, g0, &goroutine);
 	is_idle = !reel_user_read(other, &curg, sizeof(curg), (void *)m + REEL_CURG_1_9) && !curg;
 	curg = reel_goroutine_of(other, m, REEL_CURG_1_25, &goroutine);
 	if (!curg)
@@ -150,7 +150,7 @@ static __always_inline __u64 reel_goroutine_left_by(struct task_struct *other,
 	if (goroutine.sched[0] < goroutine.stack_lo || goroutine.sched[0] >= goroutine.stack_hi)
 		return 0;
 	sample->flags |= REEL_BPF_WAITING_GOBUF;
-	reel_goroutine_note(&sample->waiting, curg, &goroutine);
+	reel_gobuf_copy(&sample->waiting, curg, &goroutine);
 	if (called_back) {
 		sample->flags |= REEL_BPF_OWN_GOBUF;
 		sample->own.words[1] = 0;

@@ -31,8 +31,8 @@
 #define REEL_OCAML_SEARCHES 4
 
 /* Whether a stack begins at `info`. */
-static __always_inline bool reel_ocaml_take(struct task_struct *other, struct reel_sampling *s,
-					    __u64 info, __u64 link)
+static __always_inline bool reel_ocaml_read_stack(struct task_struct *other,
+						  struct reel_sampling *s, __u64 info, __u64 link)
 {
 	__u64 size;
 
@@ -58,9 +58,9 @@ static __always_inline bool reel_ocaml_find_by(struct task_struct *other, struct
 		return false;
 	info = s->search[REEL_OCAML_CURRENT - 1];
 	link = s->search[REEL_OCAML_LINK - 1];
-	return reel_ocaml_take(other, s, s->search[REEL_OCAML_CURRENT],
-			       s->search[REEL_OCAML_LINK]) ||
-	       reel_ocaml_take(other, s, info, link);
+	return reel_ocaml_read_stack(other, s, s->search[REEL_OCAML_CURRENT],
+				     s->search[REEL_OCAML_LINK]) ||
+	       reel_ocaml_read_stack(other, s, info, link);
 }
 
 /* The current task's.  Not static: the verifier then checks it once. */
@@ -71,8 +71,8 @@ __noinline bool reel_ocaml_find(__u64 slot)
 	return s && reel_ocaml_find_by(NULL, REEL_TASK_CURRENT(), s);
 }
 
-/* Notes the lowest address of OCaml's stack among the first words of s->search. */
-__noinline int reel_ocaml_note(__u64 slot, __u64 words)
+/* Finds the lowest address of OCaml's stack among the first words of s->search. */
+__noinline int reel_ocaml_find_lowest(__u64 slot, __u64 words)
 {
 	struct reel_sampling *s = reel_sampling(slot);
 
@@ -98,13 +98,13 @@ static __always_inline __u64 reel_ocaml_left_by(struct task_struct *other, struc
 
 	s->ocaml.least = s->ocaml.high;
 	__builtin_memcpy(s->search, s->sample.registers, 8 * REEL_REGISTERS);
-	reel_ocaml_note(s->slot, REEL_REGISTERS);
+	reel_ocaml_find_lowest(s->slot, REEL_REGISTERS);
 	if (!reel_user_read(other, s->search, 16, (void *)s->ocaml.link))
-		reel_ocaml_note(s->slot, 2);
+		reel_ocaml_find_lowest(s->slot, 2);
 	for (int i = 0; i < REEL_OCAML_SEARCHES && at < end; i++, at += 8 * REEL_SEARCH_STEP) {
 		if (reel_user_read(other, s->search, 8 * REEL_SEARCH_STEP, (void *)at))
 			break;
-		reel_ocaml_note(s->slot, (end - at) / 8);
+		reel_ocaml_find_lowest(s->slot, (end - at) / 8);
 	}
 	return s->ocaml.least;
 }

@@ -114,7 +114,7 @@ enum reel_scan_effect {
 	REEL_SCAN_RESUMED,   /* the same, but it has run since, until the scan began */
 };
 
-static __always_inline void reel_scan_note_arrival(void)
+static __always_inline void reel_scan_record_arrival(void)
 {
 	struct task_struct *scanner = (void *)bpf_get_current_task();
 	__u64 arrival = BPF_CORE_READ(scanner, sched_info.last_arrival);
@@ -128,7 +128,7 @@ static __always_inline void reel_scan_note_arrival(void)
 }
 
 /* The scanning process's wait for a CPU in a scan says nothing about when the next one is due. */
-static __always_inline void reel_scan_note_end(void)
+static __always_inline void reel_scan_record_end(void)
 {
 	struct task_struct *scanner = (void *)bpf_get_current_task();
 
@@ -141,7 +141,7 @@ static __noinline enum reel_scan_effect reel_scan_effect(struct task_struct *tas
 	if (!bpf_core_field_exists(task->sched_info.last_queued))
 		return REEL_SCAN_NO_EFFECT;
 	if (!reel_control.scan_arrival)
-		reel_scan_note_arrival();
+		reel_scan_record_arrival();
 	if (reel_task_is_blocked(task))
 		return REEL_SCAN_NO_EFFECT;
 	/* A switch sets both from one reading of the CPU's clock (sched_info_switch). */
@@ -396,7 +396,7 @@ static __always_inline void reel_scan_sample(struct task_struct *task, struct re
 			sp = reel_registers_sp(&s->saved.user);
 		}
 	}
-	reel_cgroup_note(s, task, reel_task_ring());
+	reel_cgroup_record(s, task, reel_task_ring());
 	if (settings.kernel_chain) {
 		size = bpf_get_task_stack((void *)task, s->chains, 8 * REEL_BPF_KERNEL_CHAIN_MAX,
 					  0);
@@ -550,8 +550,8 @@ static __always_inline __u32 reel_scan_owner(struct task_struct *task, struct re
 #endif
 
 /* One more scan of the same wait. */
-static __always_inline void reel_scan_add(struct task_struct *task, struct reel_sampling *s,
-					  struct reel_wait *wait, enum reel_scan_effect effect)
+static __always_inline void reel_scan_count(struct task_struct *task, struct reel_sampling *s,
+					    struct reel_wait *wait, enum reel_scan_effect effect)
 {
 	__u32 state =
 		effect == REEL_SCAN_NO_EFFECT ? reel_scan_state(task, wait, true) : wait->state;
@@ -588,7 +588,7 @@ static __always_inline int reel_scan_task(struct task_struct *task, struct reel_
 	is_waiting = !reel_scan_on_cpu(task) && effect != REEL_SCAN_DISPLACED;
 	is_known = wait && wait->start_time == task->start_time;
 	if (is_known && is_waiting && !reel_scan_ran(task, wait)) {
-		reel_scan_add(task, s, wait, effect);
+		reel_scan_count(task, s, wait, effect);
 		if (!reel_control.is_last_scan)
 			return 0;
 		is_waiting = false; /* as far as this recording knows */
@@ -638,7 +638,7 @@ static __noinline bool reel_scan_user_has_room(__u32 user)
 
 /* In a walk: the weight of a thread, which is listed for the scans until the next walk if it is one
  * of few. */
-static __always_inline __u64 reel_scan_put_in_list(struct task_struct *task)
+static __always_inline __u64 reel_scan_list_append(struct task_struct *task)
 {
 	__u32 key = task->pid, at = reel_control.scan_listed;
 	struct reel_listed *known = bpf_map_lookup_elem(&reel_scan_listed, &key), listed = {};
@@ -668,14 +668,14 @@ int reel_scan(struct bpf_iter__task *ctx)
 	struct reel_sampling *s = reel_sampling(settings.scan_slot);
 
 	if (!task)
-		reel_scan_note_end();
+		reel_scan_record_end();
 	if (!task || !s || !reel_control.enabled)
 		return 0;
 	/* Kernel threads wait most of the time; a thread without memory is ending. */
 	if (task->flags & PF_KTHREAD || !task->mm)
 		return 0;
 #ifdef REEL_SCAN_LIST
-	s->scan_weight = reel_scan_put_in_list(task);
+	s->scan_weight = reel_scan_list_append(task);
 #else
 	s->scan_weight = reel_control.scan_weight;
 #endif
@@ -714,7 +714,7 @@ int reel_scan_listed_tasks(void *ctx)
 	(void)ctx;
 	if (reel_control.enabled)
 		bpf_loop(reel_control.scan_listed, reel_scan_listed_task, NULL, 0);
-	reel_scan_note_end();
+	reel_scan_record_end();
 	return 0;
 }
 #endif

@@ -211,7 +211,7 @@ int reel_waking(struct bpf_raw_tracepoint_args *ctx)
 	}
 	sample->woken_tid = wait->tid;
 	sample->weight = sample->time - wait->began;
-	reel_cgroup_note(s, task, ring);
+	reel_cgroup_record(s, task, ring);
 	if (!(sample->flags & REEL_BPF_INTERRUPT) &&
 	    reel_current_wanted((struct reel_ids){ sample->pid, sample->tid }))
 		sample->flags |= REEL_BPF_WAKER_SAMPLED;
