@@ -31,8 +31,8 @@ static bool fuzz_memory(uint32_t pid, uint64_t address, void *ret, size_t size)
 #include "record/jit/jit_names_list.c"
 #include "record/proc/jit_list.c"
 
-/* The recorder's functions are in jit_names_read.c, with all that it needs to ask. */
-struct function *reel_jit_names_add(struct reel_jit_names *names, const struct function *function)
+/* The recorder's functions are in jit_names.c, with all that it needs to ask. */
+struct function *reel_jit_names_append(struct reel_jit_names *names, const struct function *function)
 {
 	struct book *book = names->asked->own.book;
 
@@ -90,7 +90,7 @@ static void see_part(void *context, const struct reel_jit_part *part)
 	must_be(answer->n_bytes <= REPORT_MAX, "bounded parts");
 	crc32_z(0, part->frames.data, part->frames.size);
 	function.time = reel_jit_names_list_time(answer->names, &said, part->name.size);
-	must_be(reel_jit_names_add(answer->names, &function) != NULL, "memory");
+	must_be(reel_jit_names_append(answer->names, &function) != NULL, "memory");
 	list->reading->count = answer->names->asked->own.book->count - list->reading->first;
 }
 
@@ -137,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		ask(&names);
 		reel_id_table_visit(&space.list.entries, check_functions, &names);
 	}
-	reel_jit_names_free_list(&space.list);
+	reel_id_table_free_all(&space.list.entries);
 	free(book.functions);
 	return 0;
 }
