@@ -17,6 +17,8 @@ variants_of() {
     case $1/${LONG:+long} in
     *-pauth/long) echo "pauth clang-pauth" ;;
     s390x*/long) echo "gcc clang gcc-O0 gcc-O3 gcc-Os backchain static static-pie no-pie musl musl-static" ;;
+    # GNU ld 2.40 crashes when it links riscv64's libraries statically.
+    riscv64*/long) echo "gcc clang gcc-O0 gcc-O3 gcc-Os gcc-fp no-pie musl musl-static" ;;
     */long) echo "gcc clang gcc-O0 gcc-O3 gcc-Os gcc-fp static static-pie no-pie musl musl-static" ;;
     *-pauth/) echo pauth ;;
     arm64*/) echo "gcc clang gcc-fp musl-static" ;;
