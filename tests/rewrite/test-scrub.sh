@@ -88,7 +88,7 @@ compare_long() {
         modes=$("$work/$dir/chains")
         mkdir "$work/$dir-reels"
         for mode in $modes cut; do
-            RECORD_OPTIONS=--raw-stacks tests/chains/record.sh "$PWD/$recorder" "$work/$dir" "$mode" "$work/$dir-reels/$mode"
+            RECORD_OPTIONS=--raw-stacks tests/chains/record.sh "$recorder" "$work/$dir" "$mode" "$work/$dir-reels/$mode"
         done
         same "chains, $dir" "" "$work/$dir-reels"/*.reel
     done <<-END
