@@ -17,6 +17,11 @@ def moves_sp(word):
     return word & 0xffc003e0 == 0xa98003e0 or word & 0xffe00fe0 == 0xf8000fe0 or word & 0xff8003ff == 0xd10003ff
 
 
+def signs(word):
+    """paciasp, pacibsp: after it, a row of its own begins (DW_CFA_AARCH64_negate_ra_state)"""
+    return word & 0xffffffbf == 0xd503233f
+
+
 def segments_of(data):
     table, = struct.unpack_from("<Q", data, 0x20)
     size, count = struct.unpack_from("<HH", data, 0x36)
@@ -35,15 +40,16 @@ def late_offsets(path):
     table = subprocess.run([stackreel, "table", path], capture_output=True, text=True, check=True).stdout
     segments = list(segments_of(data))
     for row in map(ROW.match, table.splitlines()):
-        if not row or row.group(1).lstrip("0") != row.group(3).lstrip("0"):
+        begin, end, function = (int(row.group(i), 16) for i in (1, 2, 3)) if row else (0, 0, None)
+        if function is None or begin - function not in (0, 4):
             continue
-        begin, end = int(row.group(1), 16), int(row.group(2), 16)
         start = next((offset + begin - address for address, offset, length in segments
                       if address <= begin and end <= address + length), None)
-        if start is None:
+        if start is None or (begin != function and not signs(struct.unpack_from("<I", data, start - 4)[0])):
             continue
         words = struct.unpack_from("<%dI" % ((end - begin) // 4), data, start)
         moved = next((i for i, word in enumerate(words) if moves_sp(word)), len(words))
         if moved + 1 < len(words) and len(words) < 32:
-            late.setdefault(row.group(4), set()).update(range(4 * (moved + 1), 4 * len(words), 4))
+            late.setdefault(row.group(4), set()).update(
+                range(begin - function + 4 * (moved + 1), end - function, 4))
     return late
