@@ -64,7 +64,8 @@ class Terminal:
             yield self.words(line + "\x1b*\x01show \r")[len(line.split(" ")) - 1:]
 
     def close(self):
-        os.kill(self.pid, signal.SIGHUP)
+        # Not SIGHUP: bash, while readline is changing the signals' handlers, loses it and goes on waiting for a key.
+        os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.unlink(work + "/words")
 
