@@ -23,8 +23,9 @@ static inline bool reel_array_reserve(void *array, size_t count, size_t *capacit
 /* The same as expressions whose value is NULL or NO_MEMORY, with the array and its numbers
  * themselves: room for `n` items, and an item to append. */
 #define REEL_FIT(array, n, capacity)                                                               \
-	(reel_array_fit(&(array), (n), &(capacity), sizeof(*(array))) ? NULL                       \
-								      : reel_error_no_memory())
+	((n) <= (capacity) || reel_array_fit(&(array), (n), &(capacity), sizeof(*(array)))         \
+		 ? NULL                                                                            \
+		 : reel_error_no_memory())
 #define REEL_APPEND(array, count, capacity, ...)                                                   \
 	(reel_array_reserve(&(array), (count), &(capacity), sizeof(*(array)))                      \
 		 ? ((array)[(count)++] = __VA_ARGS__, (struct reel_error *)NULL)                   \
