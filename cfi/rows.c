@@ -317,8 +317,8 @@ static const struct reel_row *find_in_ranges(struct reel_rows *rows, uint64_t ad
 	return number ? row_of(rows, number) : NULL;
 }
 
-static const struct reel_row *add(struct reel_rows *rows, uint64_t address,
-				  const struct compiled *compiled)
+static const struct reel_row *append_row(struct reel_rows *rows, uint64_t address,
+					 const struct compiled *compiled)
 {
 	uint32_t number = 0;
 
@@ -355,7 +355,7 @@ const struct reel_row *reel_rows_at(struct reel_rows *rows, uint64_t address)
 	if (atomic_load_explicit(&rows->problem, memory_order_relaxed))
 		return &no_row;
 	compile_at(rows, address, &compiled);
-	return add(rows, address, &compiled);
+	return append_row(rows, address, &compiled);
 }
 
 struct reel_rows_counts reel_rows_counts(const struct reel_rows *rows)

@@ -115,7 +115,7 @@ static uint64_t expanded_size(const struct reel_elf_sections *sections,
 	return reel_load_target(head + 4, 8, true);
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t add_capped(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
 
@@ -155,8 +155,8 @@ struct reel_error *reel_elf_sections_check(const struct reel_elf_sections *secti
 		    header.sh_offset > bytes->size ||
 		    header.sh_size > bytes->size - header.sh_offset)
 			continue; /* libelf does not read it */
-		in_file = add(in_file, header.sh_size);
-		expanded = add(expanded, expanded_size(sections, bytes, &header));
+		in_file = add_capped(in_file, header.sh_size);
+		expanded = add_capped(expanded, expanded_size(sections, bytes, &header));
 	}
 	if (exceeds(in_file, bytes->size, OVERLAP_MAX, OVERLAP_FREE))
 		return reel_error_create(

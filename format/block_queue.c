@@ -239,8 +239,8 @@ void reel_block_queue_destroy(struct reel_block_queue *queue, bool abandon)
 
 /* ---- jobs --------------------------------------------------------------------------- */
 
-static struct reel_error *add(struct reel_block_queue *queue, enum job_kind kind,
-			      struct reel_block_file *file, struct reel_raw_block *block)
+static struct reel_error *append_job(struct reel_block_queue *queue, enum job_kind kind,
+				     struct reel_block_file *file, struct reel_raw_block *block)
 {
 	struct job *job = calloc(1, sizeof(*job));
 
@@ -269,20 +269,20 @@ static struct reel_error *add(struct reel_block_queue *queue, enum job_kind kind
 struct reel_error *reel_block_queue_begin(struct reel_block_queue *queue,
 					  struct reel_block_file *file)
 {
-	return add(queue, JOB_BEGIN, file, NULL);
+	return append_job(queue, JOB_BEGIN, file, NULL);
 }
 
 struct reel_error *reel_block_queue_write(struct reel_block_queue *queue,
 					  struct reel_block_file *file,
 					  struct reel_raw_block *block)
 {
-	return add(queue, JOB_WRITE, file, block);
+	return append_job(queue, JOB_WRITE, file, block);
 }
 
 struct reel_error *reel_block_queue_finish(struct reel_block_queue *queue,
 					   struct reel_block_file *file)
 {
-	return add(queue, JOB_FINISH, file, NULL);
+	return append_job(queue, JOB_FINISH, file, NULL);
 }
 
 /* ---- progress ----------------------------------------------------------------------- */

@@ -79,18 +79,18 @@ REEL_BOTH_WAYS uint64_t code_time(struct reel_dense_headers *headers,
 				  uint64_t *cpu_time)
 {
 	struct reel_number_context context = context_of(SALT_PERIODS, headers->periods, 0);
-	uint64_t periods = periods_from(*cpu_time, time, headers->period), foreseen;
+	uint64_t periods = periods_from(*cpu_time, time, headers->period), expected;
 	int64_t late, near = (int64_t)(headers->period / NEAR_PART);
 
 	periods =
 		headers->period ? reel_number(numbers, decoding, periods, FIELD_BITS, &context) : 0;
-	foreseen = *cpu_time + periods * headers->period;
+	expected = *cpu_time + periods * headers->period;
 	context = context_of(SALT_LATENESS, periods, headers->lateness);
-	late = (int64_t)reel_number_difference(numbers, decoding, time - foreseen, TIME_BITS,
+	late = (int64_t)reel_number_difference(numbers, decoding, time - expected, TIME_BITS,
 					       &context);
-	time = foreseen + (uint64_t)late;
+	time = expected + (uint64_t)late;
 	/* Shifts of negative numbers round down (SPEC.md). */
-	*cpu_time = late > -near && late < near ? foreseen + (uint64_t)(late >> FOLLOW_BITS) : time;
+	*cpu_time = late > -near && late < near ? expected + (uint64_t)(late >> FOLLOW_BITS) : time;
 	headers->periods = periods;
 	headers->lateness = late ? 64 - (unsigned)__builtin_clzll(reel_zigzag(late)) : 0;
 	return time;

@@ -101,11 +101,11 @@ REEL_BOTH_WAYS uint64_t reel_number_bits(struct reel_number_coder *coder, bool d
 }
 
 /*
- * Any number: first the bit count of the number plus 1; then the upper `foreseen` bits below the
+ * Any number: first the bit count of the number plus 1; then the upper `expected` bits below the
  * highest, predicted; then the other bits unpredicted.
  */
 REEL_BOTH_WAYS uint64_t reel_number(struct reel_number_coder *coder, bool decoding, uint64_t value,
-				    unsigned foreseen, const struct reel_number_context *context)
+				    unsigned expected, const struct reel_number_context *context)
 {
 	uint64_t more = value + 1, result;
 	unsigned size = more ? 63 - (unsigned)__builtin_clzll(more) : 64, upper;
@@ -113,7 +113,7 @@ REEL_BOTH_WAYS uint64_t reel_number(struct reel_number_coder *coder, bool decodi
 	size = (unsigned)reel_number_bits(coder, decoding, size, 7, context, 0);
 	if (size >= 64)
 		return UINT64_MAX;
-	upper = size < foreseen ? size : foreseen;
+	upper = size < expected ? size : expected;
 	result = (uint64_t)1 << upper |
 		 reel_number_bits(coder, decoding,
 				  more >> (size - upper) & (((uint64_t)1 << upper) - 1), upper,
@@ -126,11 +126,11 @@ REEL_BOTH_WAYS uint64_t reel_number(struct reel_number_coder *coder, bool decodi
 
 /* Any difference; small ones take few bits. */
 REEL_BOTH_WAYS uint64_t reel_number_difference(struct reel_number_coder *coder, bool decoding,
-					       uint64_t difference, unsigned foreseen,
+					       uint64_t difference, unsigned expected,
 					       const struct reel_number_context *context)
 {
 	return (uint64_t)reel_unzigzag(
-		reel_number(coder, decoding, reel_zigzag((int64_t)difference), foreseen, context));
+		reel_number(coder, decoding, reel_zigzag((int64_t)difference), expected, context));
 }
 
 #endif

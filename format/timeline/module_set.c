@@ -217,9 +217,9 @@ static struct reel_error *create(struct reel_module_set *set,
 	return error;
 }
 
-static struct reel_error *add(struct reel_module_set *set,
-			      const struct reel_record_module *identity,
-			      struct reel_known_module **ret)
+static struct reel_error *find_or_create(struct reel_module_set *set,
+					 const struct reel_record_module *identity,
+					 struct reel_known_module **ret)
 {
 	uint64_t name = hash_name(set, identity), file = hash_file(set, name, identity);
 	struct reel_known_module *named = find_name(set, name, identity);
@@ -256,7 +256,7 @@ struct reel_error *reel_module_set_add(struct reel_module_set *set,
 	if (module.kind == REEL_MODULE_ANONYMOUS &&
 	    (module.build_id.size || module.file_digest.size))
 		module.kind = REEL_MODULE_FILE;
-	return add(set, &module, ret);
+	return find_or_create(set, &module, ret);
 }
 
 struct reel_known_module *reel_module_set_find(const struct reel_module_set *set, uint64_t id)

@@ -34,8 +34,8 @@ static void send_packet(struct answer *answer)
 }
 
 /* Adds an item of `size` bytes, followed by `more`. */
-static void add(struct answer *answer, uint32_t kind, const void *bytes, size_t size,
-		const char *more, size_t more_size)
+static void append_item(struct answer *answer, uint32_t kind, const void *bytes, size_t size,
+			const char *more, size_t more_size)
 {
 	struct inspection_item item = { kind, (uint32_t)(size + more_size) };
 	uint8_t *at = answer->bytes + answer->size;
@@ -56,7 +56,7 @@ static void end(struct answer *answer)
 {
 	uint32_t whole = answer->whole;
 
-	add(answer, ITEM_END, &whole, sizeof(whole), NULL, 0);
+	append_item(answer, ITEM_END, &whole, sizeof(whole), NULL, 0);
 	if (answer->size)
 		send_packet(answer);
 }
@@ -67,7 +67,7 @@ static void list_processes(struct answer *answer)
 	uint32_t *pids = reel_proc_processes(&count);
 
 	for (size_t i = 0; i < count; i++)
-		add(answer, ITEM_NUMBER, &pids[i], sizeof(pids[i]), NULL, 0);
+		append_item(answer, ITEM_NUMBER, &pids[i], sizeof(pids[i]), NULL, 0);
 	free(pids);
 }
 
@@ -81,7 +81,7 @@ static void add_map(void *context, const struct reel_proc_map *map)
 	if (size > INSPECTION_PATH_MAX)
 		answer->whole = false;
 	else
-		add(answer, ITEM_MAP, &copy, sizeof(copy), map->path, size);
+		append_item(answer, ITEM_MAP, &copy, sizeof(copy), map->path, size);
 }
 
 static void look_at_process(struct answer *answer, const struct inspection_request *request)
@@ -91,7 +91,7 @@ static void look_at_process(struct answer *answer, const struct inspection_reque
 	answer->whole = reel_proc_process(request->number, &process);
 	if (!answer->whole)
 		return;
-	add(answer, ITEM_PROCESS, &process, sizeof(process), NULL, 0);
+	append_item(answer, ITEM_PROCESS, &process, sizeof(process), NULL, 0);
 	if (reel_proc_maps(request->number, &request->limits, add_map, answer) == REEL_ANSWER_PART)
 		answer->whole = false;
 }
@@ -107,7 +107,7 @@ static void look_at_threads(struct answer *answer, const struct inspection_reque
 		answer->whole = reel_now() <= request->limits.deadline;
 		/* Gone since the list was read, or another process's by now. */
 		if (reel_proc_thread(tids[i], &thread) && thread.pid == pid)
-			add(answer, ITEM_THREAD, &thread, sizeof(thread), NULL, 0);
+			append_item(answer, ITEM_THREAD, &thread, sizeof(thread), NULL, 0);
 	}
 	free(tids);
 }
@@ -118,7 +118,7 @@ static void look_at_thread(struct answer *answer, uint32_t tid)
 
 	answer->whole = reel_proc_thread(tid, &thread);
 	if (answer->whole)
-		add(answer, ITEM_THREAD, &thread, sizeof(thread), NULL, 0);
+		append_item(answer, ITEM_THREAD, &thread, sizeof(thread), NULL, 0);
 }
 
 static void look_at_file(struct answer *answer, const struct inspection_request *request)
@@ -131,7 +131,7 @@ static void look_at_file(struct answer *answer, const struct inspection_request 
 	map.path = request->path;
 	place = reel_proc_find_mapped(request->number, &map, &exact);
 	if (place >= 0 && exact) {
-		add(answer, ITEM_FOUND, NULL, 0, NULL, 0);
+		append_item(answer, ITEM_FOUND, NULL, 0, NULL, 0);
 		send_packet(answer);
 	}
 	answer->whole = place >= 0 && reel_proc_file(place, &file, &answer->file);
@@ -141,7 +141,7 @@ static void look_at_file(struct answer *answer, const struct inspection_request 
 		answer->file = -1;
 	}
 	if (answer->whole)
-		add(answer, ITEM_FILE, &file, sizeof(file), NULL, 0);
+		append_item(answer, ITEM_FILE, &file, sizeof(file), NULL, 0);
 	if (place >= 0)
 		close(place);
 }
@@ -153,7 +153,7 @@ static void look_at_module(struct answer *answer, const struct inspection_reques
 	answer->whole = reel_proc_module_build_id(
 		request->path, (enum reel_byte_order)request->number, &file.build_id);
 	if (answer->whole)
-		add(answer, ITEM_FILE, &file, sizeof(file), NULL, 0);
+		append_item(answer, ITEM_FILE, &file, sizeof(file), NULL, 0);
 }
 
 static void look_at_code(struct answer *answer, const struct inspection_request *request)
@@ -162,7 +162,7 @@ static void look_at_code(struct answer *answer, const struct inspection_request 
 
 	for (uint32_t i = 0; i < request->first && i < REEL_CODE_PAGES_MAX; i++) {
 		if (reel_proc_code(request->number, request->pages[i], &page))
-			add(answer, ITEM_CODE, &page, sizeof(page), NULL, 0);
+			append_item(answer, ITEM_CODE, &page, sizeof(page), NULL, 0);
 		else
 			answer->whole = false;
 	}
@@ -171,7 +171,7 @@ static void look_at_code(struct answer *answer, const struct inspection_request 
 static void add_said(void *context, enum reel_jit_said what, const void *bytes, size_t size,
 		     struct reel_bytes more)
 {
-	add(context, ITEM_JIT_SAID + what, bytes, size, (const char *)more.data, more.size);
+	append_item(context, ITEM_JIT_SAID + what, bytes, size, (const char *)more.data, more.size);
 }
 
 static void look_at_jit(struct answer *answer, const struct inspection_request *request)
@@ -182,7 +182,7 @@ static void look_at_jit(struct answer *answer, const struct inspection_request *
 
 	map.path = request->path;
 	reel_jit_files_read(request->number, &request->jit, &map, &listener, &state);
-	add(answer, ITEM_JIT_STATE, &state, sizeof(state), NULL, 0);
+	append_item(answer, ITEM_JIT_STATE, &state, sizeof(state), NULL, 0);
 }
 
 static void look_at_service(struct answer *answer, const struct inspection_request *request)
@@ -191,7 +191,7 @@ static void look_at_service(struct answer *answer, const struct inspection_reque
 
 	answer->whole = reel_proc_service(request->number, request->limits.deadline, &service);
 	if (answer->whole)
-		add(answer, ITEM_SERVICE, &service, sizeof(service), NULL, 0);
+		append_item(answer, ITEM_SERVICE, &service, sizeof(service), NULL, 0);
 }
 
 static void look_at_container(struct answer *answer, const struct inspection_request *request)
@@ -200,7 +200,7 @@ static void look_at_container(struct answer *answer, const struct inspection_req
 
 	answer->whole = reel_container_names_find("", request->path, request->number, &names);
 	if (answer->whole)
-		add(answer, ITEM_CONTAINER, &names, sizeof(names), NULL, 0);
+		append_item(answer, ITEM_CONTAINER, &names, sizeof(names), NULL, 0);
 }
 
 static void look_at_interpreter(struct answer *answer, const struct inspection_request *request)
@@ -208,7 +208,7 @@ static void look_at_interpreter(struct answer *answer, const struct inspection_r
 	struct inspection_interpreter found = { 0 };
 
 	found.answer = reel_runtime_locate(request->number, &request->runtime, &found.interpreter);
-	add(answer, ITEM_INTERPRETER, &found, sizeof(found), NULL, 0);
+	append_item(answer, ITEM_INTERPRETER, &found, sizeof(found), NULL, 0);
 }
 
 static void add_function(void *context, const struct reel_runtime_function *function)
@@ -229,7 +229,7 @@ static void add_function(void *context, const struct reel_runtime_function *func
 			memcpy(more + size, parts[i].data, parts[i].size);
 		size += parts[i].size;
 	}
-	add(context, ITEM_FUNCTION, &head, sizeof(head), more, size);
+	append_item(context, ITEM_FUNCTION, &head, sizeof(head), more, size);
 }
 
 static void look_at_functions(struct answer *answer, const struct inspection_request *request)

@@ -39,7 +39,7 @@ struct reel_inspector {
 	void *context;
 	struct reel_budget *budget;
 	enum reel_budget_kind kind; /* of the request, and the process that pays for it */
-	uint32_t payer;
+	uint32_t charged;
 	struct inspection_request request;
 	uint64_t packet[(INSPECTION_PACKET_MAX + 7) / 8];
 };
@@ -278,13 +278,13 @@ static void charge(struct reel_inspector *inspector, const struct receiver *rece
 	struct reel_spawner_state state;
 
 	if (!receiver->waits_since) {
-		reel_budget_charge(inspector->budget, inspector->kind, inspector->payer,
+		reel_budget_charge(inspector->budget, inspector->kind, inspector->charged,
 				   now - start);
 		return;
 	}
 	state = reel_spawner_look(inspector->spawner);
-	reel_budget_charge_answer(inspector->budget, inspector->kind, inspector->payer, now - start,
-				  worked + state.work - receiver->state.work,
+	reel_budget_charge_answer(inspector->budget, inspector->kind, inspector->charged,
+				  now - start, worked + state.work - receiver->state.work,
 				  worked + state.busy - receiver->state.busy);
 }
 
@@ -293,7 +293,7 @@ static enum reel_answer ask(struct reel_inspector *inspector, struct receiver *r
 	const struct inspection_request *request = &inspector->request;
 	uint64_t start = reel_now();
 	uint64_t limit =
-		reel_budget_wait_limit(inspector->budget, inspector->kind, inspector->payer);
+		reel_budget_wait_limit(inspector->budget, inspector->kind, inspector->charged);
 	bool failed;
 
 	start_helper(inspector);
@@ -319,7 +319,7 @@ static void prepare(struct reel_inspector *inspector, enum inspection_kind kind,
 	inspector->request.kind = kind;
 	inspector->request.number = number;
 	inspector->kind = kind >= INSPECT_CODE ? REEL_BUDGET_NAMES : REEL_BUDGET_PLACES;
-	inspector->payer = 0;
+	inspector->charged = 0;
 }
 
 /* IDs of backoffs against a process or a device. */
@@ -341,7 +341,7 @@ static enum reel_answer ask_process(struct reel_inspector *inspector, uint32_t p
 	uint64_t who = process_backoff_id(pid);
 	enum reel_answer answer;
 
-	inspector->payer = pid;
+	inspector->charged = pid;
 	if (reel_budget_is_backing_off(budget, who, reel_now())) {
 		leave_out(inspector);
 		return REEL_ANSWER_NONE;
@@ -506,7 +506,7 @@ bool reel_inspector_file(struct reel_inspector *inspector, uint32_t pid,
 		return false;
 	}
 	prepare(inspector, INSPECT_FILE, pid);
-	inspector->payer = pid;
+	inspector->charged = pid;
 	inspector->request.first = fd_ret != NULL;
 	inspector->request.map = *map;
 	inspector->request.map.path = NULL;

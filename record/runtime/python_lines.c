@@ -9,7 +9,7 @@ struct lines {
 	bool began;
 };
 
-static void add(struct lines *lines, uint64_t position, uint64_t line)
+static void append_line(struct lines *lines, uint64_t position, uint64_t line)
 {
 	if (lines->began && line == lines->line)
 		return;
@@ -23,7 +23,7 @@ static void add(struct lines *lines, uint64_t position, uint64_t line)
 /* From this instruction on; `address` in bytes.  Lines that are not positive are unknown. */
 static void add_address(struct lines *lines, uint64_t address, int64_t line)
 {
-	add(lines, lines->code + address / lines->scale, line > 0 ? (uint64_t)line : 0);
+	append_line(lines, lines->code + address / lines->scale, line > 0 ? (uint64_t)line : 0);
 }
 
 /* co_lnotab, up to 3.9 (Objects/lnotab_notes.txt): pairs of bytes, added to address and line. */
@@ -116,7 +116,7 @@ void python_lines_write(uint32_t version, struct reel_bytes table, uint64_t firs
 
 	if (version >= 0x030b00) {
 		/* prev_instr of a frame that has not begun. */
-		add(&lines, code - 2, first_line);
+		append_line(&lines, code - 2, first_line);
 		lines.code = code;
 		write_locations(&lines, &cursor);
 		return;

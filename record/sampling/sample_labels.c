@@ -4,8 +4,9 @@
 
 #include "record/sampling/sample_labels.h"
 
-static struct reel_sample_label *add(struct reel_sample_labels *labels, struct reel_sample *sample,
-				     enum reel_label_key key, enum reel_label_kind kind)
+static struct reel_sample_label *append_label(struct reel_sample_labels *labels,
+					      struct reel_sample *sample, enum reel_label_key key,
+					      enum reel_label_kind kind)
 {
 	struct reel_sample_label *label = &labels->labels[sample->n_labels++];
 
@@ -16,12 +17,13 @@ static struct reel_sample_label *add(struct reel_sample_labels *labels, struct r
 static void add_waker(struct reel_sample_labels *labels, const struct reel_waker *waker,
 		      struct reel_sample *to)
 {
-	add(labels, to, REEL_LABEL_WAKER, REEL_LABEL_TEXT)->text =
+	append_label(labels, to, REEL_LABEL_WAKER, REEL_LABEL_TEXT)->text =
 		reel_bytes_of_string(waker->name);
 	if (waker->tid)
-		add(labels, to, REEL_LABEL_WAKER_TID, REEL_LABEL_UNSIGNED)->number = waker->tid;
+		append_label(labels, to, REEL_LABEL_WAKER_TID, REEL_LABEL_UNSIGNED)->number =
+			waker->tid;
 	if (waker->sample)
-		add(labels, to, REEL_LABEL_WAKER_SAMPLE, REEL_LABEL_UNSIGNED)->number =
+		append_label(labels, to, REEL_LABEL_WAKER_SAMPLE, REEL_LABEL_UNSIGNED)->number =
 			waker->sample;
 }
 
@@ -41,13 +43,14 @@ void reel_sample_labels_set_wait(struct reel_sample_labels *labels,
 	to->labels = labels->labels;
 	to->n_labels = 0;
 	if (lock.address) {
-		add(labels, to, REEL_LABEL_LOCK, REEL_LABEL_ADDRESS)->number = lock.address;
+		append_label(labels, to, REEL_LABEL_LOCK, REEL_LABEL_ADDRESS)->number =
+			lock.address;
 		/* Any other number is not a mutex's owner, and the process's own business. */
 		if (lock.owner)
 			lock.owner = reel_tracker_find_tid(tracker, pid, lock.owner, to->time);
 		if (lock.owner)
-			add(labels, to, REEL_LABEL_LOCK_OWNER, REEL_LABEL_UNSIGNED)->number =
-				lock.owner;
+			append_label(labels, to, REEL_LABEL_LOCK_OWNER, REEL_LABEL_UNSIGNED)
+				->number = lock.owner;
 	}
 	if (waker)
 		add_waker(labels, waker, to);
@@ -68,12 +71,13 @@ void reel_sample_labels_set_values(struct reel_sample_labels *labels,
 		if (!(values->present >> i & 1))
 			continue;
 		if (specifications[i].kind != REEL_BPF_VALUE_NUMBER)
-			add(labels, to, key, REEL_LABEL_TEXT)->text =
+			append_label(labels, to, key, REEL_LABEL_TEXT)->text =
 				(struct reel_bytes){ (const uint8_t *)text,
 						     strnlen(text, REEL_BPF_VALUE_SIZE) };
 		else
-			add(labels, to, key,
-			    specifications[i].is_signed ? REEL_LABEL_SIGNED : REEL_LABEL_UNSIGNED)
+			append_label(labels, to, key,
+				     specifications[i].is_signed ? REEL_LABEL_SIGNED
+								 : REEL_LABEL_UNSIGNED)
 				->number = values->values[i][0];
 	}
 }
@@ -94,9 +98,9 @@ void reel_sample_labels_set_request(struct reel_sample_labels *labels,
 				    const struct reel_bpf_request *request, struct reel_sample *to)
 {
 	to->labels = labels->labels;
-	add(labels, to, REEL_LABEL_TRACE, REEL_LABEL_TEXT)->text =
+	append_label(labels, to, REEL_LABEL_TRACE, REEL_LABEL_TEXT)->text =
 		hex_of(request->trace, sizeof(request->trace), labels->trace);
-	add(labels, to, REEL_LABEL_SPAN, REEL_LABEL_TEXT)->text =
+	append_label(labels, to, REEL_LABEL_SPAN, REEL_LABEL_TEXT)->text =
 		hex_of(&request->span, sizeof(request->span), labels->span);
 }
 
@@ -105,9 +109,9 @@ void reel_sample_labels_set_service(struct reel_sample_labels *labels,
 {
 	to->labels = labels->labels;
 	if (service->name[0])
-		add(labels, to, REEL_LABEL_SERVICE, REEL_LABEL_TEXT)->text =
+		append_label(labels, to, REEL_LABEL_SERVICE, REEL_LABEL_TEXT)->text =
 			reel_bytes_of_string(service->name);
 	if (service->environment[0])
-		add(labels, to, REEL_LABEL_ENVIRONMENT, REEL_LABEL_TEXT)->text =
+		append_label(labels, to, REEL_LABEL_ENVIRONMENT, REEL_LABEL_TEXT)->text =
 			reel_bytes_of_string(service->environment);
 }

@@ -599,7 +599,7 @@ static bool put_info(const struct parts *parts, struct reel_buffer *out)
 	return true;
 }
 
-static struct reel_buffer *add(struct reel_debug_parts *ret, const char *name)
+static struct reel_buffer *append_part(struct reel_debug_parts *ret, const char *name)
 {
 	struct reel_debug_part *part = &ret->all[ret->n++];
 
@@ -619,7 +619,7 @@ static bool add_section(struct reel_debug_parts *ret, const char *name,
 		reel_address_ranges_tidy(kept);
 	if (!section->size || (kept && !kept->n))
 		return true;
-	out = add(ret, name);
+	out = append_part(ret, name);
 	to = bytes ? reel_buffer_reserve(out, (size_t)section->size) : NULL;
 	if (!to)
 		return false;
@@ -708,9 +708,9 @@ static bool make_pieces(struct reel_buffer *bytes, bool big_endian)
 static struct reel_error *write_parts(struct parts *parts, struct reel_debug_parts *ret)
 {
 	const struct reel_dwarf *dwarf = parts->dwarf;
-	bool ok = put_info(parts, add(ret, REEL_EMBEDDED_PREFIX ".debug_info"));
+	bool ok = put_info(parts, append_part(ret, REEL_EMBEDDED_PREFIX ".debug_info"));
 
-	*add(ret, REEL_EMBEDDED_PREFIX ".debug_abbrev") = parts->abbreviations;
+	*append_part(ret, REEL_EMBEDDED_PREFIX ".debug_abbrev") = parts->abbreviations;
 	parts->abbreviations = (struct reel_buffer){ 0 };
 	ok = ok && add_section(ret, REEL_EMBEDDED_PREFIX ".debug_str", &dwarf->str, &parts->str) &&
 	     add_section(ret, REEL_EMBEDDED_PREFIX ".debug_str_offsets", &dwarf->str_offsets,

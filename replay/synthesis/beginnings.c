@@ -38,7 +38,7 @@ static uint64_t place(const struct places *places, size_t back)
 }
 
 /* Skips data and invalid instructions, where functions cannot begin. */
-static void add(struct reel_synthesis *synthesis, struct places *places, uint64_t address)
+static void append_place(struct reel_synthesis *synthesis, struct places *places, uint64_t address)
 {
 	struct reel_instruction instruction;
 
@@ -71,12 +71,13 @@ static void look_behind(struct reel_synthesis *synthesis, uint8_t flow, uint64_t
 	case REEL_FLOW_JUMP:
 	case REEL_FLOW_RETURN:
 	case REEL_FLOW_END:
-		add(synthesis, places, is_padding(synthesis, next, aligned) ? aligned : next);
+		append_place(synthesis, places,
+			     is_padding(synthesis, next, aligned) ? aligned : next);
 		break;
 	case REEL_FLOW_CALL:
 		/* The call may never return. */
 		if (aligned != next && is_padding(synthesis, next, aligned))
-			add(synthesis, places, aligned);
+			append_place(synthesis, places, aligned);
 		break;
 	default:
 		break;

@@ -90,7 +90,7 @@ static bool is_possible(const struct run *run, const struct reel_facts *facts)
 }
 
 /* Adds facts: merges them with those for the same caller, or appends them. */
-static void add(struct run *run, struct node_facts *to, const struct reel_facts *facts)
+static void add_facts(struct run *run, struct node_facts *to, const struct reel_facts *facts)
 {
 	struct reel_facts merged;
 	uint32_t number;
@@ -199,7 +199,7 @@ static void hand_back(struct run *run, const struct reel_instruction *instructio
 		if (!reel_facts_before(run->arch, instruction, &facts))
 			to->open = true;
 		else if (is_possible(run, &facts))
-			add(run, to, &facts);
+			add_facts(run, to, &facts);
 	}
 }
 
@@ -247,7 +247,7 @@ static void begin_with(struct run *run, const struct reel_code_node *node,
 	if (node->flags & REEL_CODE_HAS_CFI) {
 		if (input->find_row(input->rows, node->address, &row) == REEL_CFI_FOUND &&
 		    reel_facts_of_row(run->arch, &row, &facts))
-			add(run, to, &facts);
+			add_facts(run, to, &facts);
 		else
 			to->open = true;
 		return;
@@ -258,11 +258,11 @@ static void begin_with(struct run *run, const struct reel_code_node *node,
 			    run->arch, returns ? instruction->through : REEL_ARCH_NO_SLOT, &facts))
 			return;
 		facts.by = returns ? REEL_BY_RETURN : REEL_BY_JUMP;
-		add(run, to, &facts);
+		add_facts(run, to, &facts);
 	}
 	if (makes_record(run, instruction)) {
 		facts_at_record(run, &facts);
-		add(run, to, &facts);
+		add_facts(run, to, &facts);
 	}
 }
 
