@@ -20,9 +20,10 @@
 /* Bytes of an image per record. */
 #define PIECE_SIZE (1u << 20)
 
-/* Limit of open files, and descriptors reserved for other uses. */
+/* Limit of open files, and descriptors reserved for other uses, 256 of them files that the module
+ * table holds. */
 #define FILES_MAX   16384
-#define FILES_SPARE 512
+#define FILES_SPARE 768
 
 /* Hits of all modules of a file. */
 #define HITS_MAX (4u << 20)
