@@ -183,9 +183,10 @@ count_unit() {
     echo "$(grep -cE '^ok ' "$1") passed, $(grep -cE '^not ok ' "$1") failed, $(grep -c '^skip:' "$1") skipped" >>"$1"
 }
 
-# was_beside_others RUNNER: whether the runner might pass when run alone
-was_beside_others() {
-    [ "$jobs" -gt 1 ] && [[ " ${marks[$1]} " == *" records "* || " ${marks[$1]} " == *" guests "* ]]
+# may_pass_alone RUNNER: whether the runner might pass when run alone. What unit tests, fuzzers and sanitizers find once is a fault.
+may_pass_alone() {
+    [ "$jobs" -gt 1 ] && ! is_unit "$1" || return 1
+    case $1 in */fuzz/* | */test-tsan.sh* | */test-sanitizers.sh*) return 1 ;; esac
 }
 
 # cpu_seconds FILE: the CPU seconds of a runner and its children, from the output of `times`.
@@ -211,7 +212,7 @@ add() {
     else
         grep -iE '^skip' "$log" | sed 's/^/    /'
     fi
-    if [ "$f" != 0 ] && was_beside_others "$1"; then
+    if [ "$f" != 0 ] && may_pass_alone "$1"; then
         again+=("$1")
         echo "$name: failed while other tests ran, after $seconds s; will be run again alone"
         return
