@@ -117,6 +117,14 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 	return NULL;
 }
 
+/* Without them nothing more can be read of new processes and files, and their samples would be
+ * useless. The recorder has no rights to start others. */
+static bool has_helpers(const struct recording *recording)
+{
+	return reel_inspector_lives(recording->inspector) &&
+	       (!recording->image_asker || reel_image_asker_lives(recording->image_asker));
+}
+
 /* Checks all reasons to end the recording. */
 static void check_end(struct recording *recording)
 {
@@ -125,6 +133,11 @@ static void check_end(struct recording *recording)
 	recording_read_signals(recording);
 	if (recording->command.pid && reel_command_poll(&recording->command))
 		recording_ask_end(recording, REEL_END_COMMAND_EXITED);
+	if (recording->signals.child && !has_helpers(recording)) {
+		recording->end.helper_died = true;
+		recording_ask_end(recording, REEL_END_ERROR);
+	}
+	recording->signals.child = false;
 	if (recording_is_overrun(recording))
 		recording_ask_end(recording, REEL_END_ERROR);
 	if (recording->end.deadline && reel_now() >= recording->end.deadline)
@@ -207,6 +220,10 @@ static struct reel_error *finish(struct recording *recording)
 	TRY(recording_finish(recording));
 	TRY(wait_until_written(recording));
 	say_dropped(recording);
+	if (recording->end.helper_died)
+		return reel_error_create(REEL_ERROR_OS,
+					 "a helper process was killed: recording stopped, "
+					 "because it cannot start another");
 	if (recording->end.reason == REEL_END_ERROR)
 		return reel_error_create(REEL_ERROR_OS,
 					 "writing %s is too slow: recording stopped, because too "

@@ -29,6 +29,7 @@
 struct recording_signals {
 	sigset_t old;
 	int fd;	      /* signalfd */
+	bool child;   /* SIGCHLD */
 	bool protect; /* SIGUSR2 */
 	/* When it was taken first, and the process that sent it; 0: unknown. */
 	uint64_t protect_time;
@@ -69,6 +70,7 @@ struct recording_backlog {
 struct recording_end {
 	bool asked;
 	enum reel_end_reason reason;
+	bool helper_died;
 	uint64_t deadline; /* 0: none */
 	uint64_t time;	   /* when the end was requested */
 	bool hurries;	   /* a signal has requested the end again */

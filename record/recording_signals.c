@@ -54,6 +54,7 @@ void recording_read_signals(struct recording *recording)
 	while (read(recording->signals.fd, &signal, sizeof(signal)) == sizeof(signal)) {
 		if (signal.ssi_signo == SIGUSR2)
 			set_protect(&recording->signals, &signal);
+		recording->signals.child |= signal.ssi_signo == SIGCHLD;
 		if (signal.ssi_signo == SIGUSR2 || signal.ssi_signo == SIGCHLD)
 			continue;
 		its_end->hurries |= its_end->asked && reel_now() - its_end->time > HURRY_AFTER;

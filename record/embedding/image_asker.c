@@ -93,6 +93,11 @@ void reel_image_asker_destroy(struct reel_image_asker *asker)
 	free(asker);
 }
 
+bool reel_image_asker_lives(const struct reel_image_asker *asker)
+{
+	return reel_spawner_lives(asker->spawner);
+}
+
 void reel_image_asker_ask(struct reel_image_asker *asker,
 			  const struct reel_image_question *question)
 {

@@ -15,6 +15,8 @@ struct reel_image_asker;
 struct reel_error *reel_image_asker_create(bool confined,
 					   struct reel_image_asker **ret) REEL_MUST_CHECK;
 void reel_image_asker_destroy(struct reel_image_asker *asker);
+/* False if no helper can be started any more. */
+bool reel_image_asker_lives(const struct reel_image_asker *asker);
 
 struct reel_image_question {
 	/* Borrowed for the call; the second one, for names, may be missing. */

@@ -128,6 +128,11 @@ void reel_inspector_hurry(struct reel_inspector *inspector)
 	reel_budget_hurry(inspector->budget, true);
 }
 
+bool reel_inspector_lives(const struct reel_inspector *inspector)
+{
+	return reel_spawner_lives(inspector->spawner);
+}
+
 uint64_t reel_inspector_left_out(const struct reel_inspector *inspector)
 {
 	return inspector->left_out;

@@ -30,6 +30,8 @@ struct reel_error *reel_inspector_create(struct reel_budget *budget, bool confin
 void reel_inspector_destroy(struct reel_inspector *inspector);
 /* Call before the first sample: from now on, waiting costs other processes' samples. */
 void reel_inspector_hurry(struct reel_inspector *inspector);
+/* False if no helper can be started any more. */
+bool reel_inspector_lives(const struct reel_inspector *inspector);
 /* Number of requests that were not sent, or not answered in time. */
 uint64_t reel_inspector_left_out(const struct reel_inspector *inspector);
 

@@ -247,6 +247,14 @@ void reel_spawner_destroy(struct reel_spawner *spawner)
 	free(spawner);
 }
 
+bool reel_spawner_lives(const struct reel_spawner *spawner)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_PID, (id_t)spawner->pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       !info.si_pid;
+}
+
 int reel_spawner_start(struct reel_spawner *spawner)
 {
 	int ends[2];

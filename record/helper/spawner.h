@@ -36,6 +36,9 @@ void reel_spawner_destroy(struct reel_spawner *spawner);
  */
 int reel_spawner_start(struct reel_spawner *spawner);
 
+/* False once it was killed: there will be no more helpers. */
+bool reel_spawner_lives(const struct reel_spawner *spawner);
+
 /* The kernel's state of the helper and of the thread that made the spawner. */
 struct reel_spawner_state {
 	bool begun;

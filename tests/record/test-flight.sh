@@ -1,7 +1,7 @@
 #!/bin/bash
 # run.sh: records
-# A recorder that is killed: what samples need is in the file about a second after they are, also when the disk is full, and in each part of a
-# rotated recording. Compares traces of the capture alone with those that have the program's files.
+# A recorder that is killed: what samples need is in the file about a second after they are, also when the disk is full, when its helpers are
+# killed, and in each part of a rotated recording. Compares traces of the capture alone with those that have the program's files.
 . "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
@@ -54,6 +54,20 @@ for part in "${parts[@]}"; do
     # The last part may have begun just before the kill.
     [ "$part" = "${parts[-1]}" ] && ! traces "$part" | before "$(earlier "$end" 1.5)" | grep -q '^steps' && continue
     whole "a part: $part" "$part" "$(earlier "$end" 1.5)"
+done
+
+# Of its helpers' parents, the recorder cannot start new ones: it ends, and a service starts again.
+for which in 1 2; do
+    "$recorder" -q -F 199 -o helper$which.reel --duration 60 -p $steps 2>err &
+    started=$!
+    for _ in $(seq 300); do [ -s helper$which.reel ] && break; sleep 0.1; done
+    sleep 1
+    mapfile -t helpers < <(pgrep -P $started -x reel-inspector)
+    kill -9 "${helpers[which - 1]}"
+    wait $started
+    [ $? = 1 ] && grep -q "a helper process was killed.*are safe in helper$which.reel$" err
+    count $? "killed, helper $which of ${#helpers[@]}: the recorder ends: $(head -n 1 err)"
+    run 0 "$stackreel" verify helper$which.reel
 done
 
 if mount -t tmpfs -o size=20m none small 2>err; then
