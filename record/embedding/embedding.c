@@ -706,11 +706,26 @@ void reel_embedding_wait(struct reel_embedding *embedding)
 	reel_image_asker_wait(embedding->options.asker, 10);
 }
 
+static void use_module(void *context, const struct reel_mapping *mapping)
+{
+	struct reel_embedding *embedding = context;
+	struct module *module = module_find(embedding, mapping->module);
+
+	if (module)
+		module->used = embedding->turn;
+}
+
+/* An open file keeps its space if it is deleted, and its mount busy. When it is mapped again, it is
+ * read again (module_table.h). */
 static void restart_module(void *context, struct reel_id_entry *entry)
 {
+	struct reel_embedding *embedding = context;
 	struct module *module = (struct module *)entry;
 
-	(void)context;
+	if (embedding->timeline && module->used != embedding->turn) {
+		free_module(embedding, reel_id_table_remove(&embedding->modules, entry->id));
+		return;
+	}
 	reel_hit_set_free(&module->hits);
 	module->n_asked = module->n_embedded = 0;
 	module->n_images = module->hits_left_out = module->due = 0;
@@ -723,7 +738,10 @@ void reel_embedding_restart(struct reel_embedding *embedding)
 {
 	uint64_t now = reel_now();
 
-	reel_id_table_visit(&embedding->modules, restart_module, NULL);
+	embedding->turn++;
+	if (embedding->timeline)
+		reel_timeline_visit_all(embedding->timeline, use_module, embedding);
+	reel_id_table_visit(&embedding->modules, restart_module, embedding);
 	memset(embedding->seen, 0, sizeof(embedding->seen));
 	embedding->n_hits = 0;
 	embedding->ends = false;

@@ -70,6 +70,24 @@ for which in 1 2; do
     run 0 "$stackreel" verify helper$which.reel
 done
 
+# A file that nobody maps any more is closed some parts later, so that a deleted one takes no space. When it is mapped again, it is read again.
+cp "$busy" gone
+"$recorder" -q -F 199 --rotate 1s -o closed.reel -- \
+    sh -c './gone spin 0.3; rm gone; ./steps 0.5; until [ -e go ]; do sleep 0.2; done; ./steps 3' 2>err &
+started=$!
+held() { find /proc/$started/fd -lname "$work/gone (deleted)" | grep -q .; }
+seen=1
+for _ in $(seq 600); do
+    if held; then seen=0; elif [ $seen = 0 ]; then break; fi
+    sleep 0.1
+done
+count $seen "a file that is mapped is held open"
+! held
+count $? "... and closed when it was not mapped for a while"
+: >go
+wait $started
+whole "... and read again" "$(ls closed.*.reel | tail -n 2 | head -n 1)" "$(now)"
+
 if mount -t tmpfs -o size=20m none small 2>err; then
     # Raw stacks, since scrubbed noise would not fill the disk.
     "$busy" noise 16384 60 &
