@@ -7,6 +7,7 @@
  * was seen, on whatever CPU the event was.
  */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -865,6 +866,8 @@ struct reel_error *recording_rotate(struct recording *recording)
 	reel_tracker_restart(recording->tracker, cut);
 	reel_held_samples_free(&recording->stream.held);
 	recording->stream.cut = UINT64_MAX;
+	/* Otherwise the heap keeps what a busy part needed, in pieces between what is in use. */
+	malloc_trim(0);
 	return replay_deferred(recording);
 }
 

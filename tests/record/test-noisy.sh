@@ -14,7 +14,7 @@ if [ ! -x "$recorder" ] || [ ! -x "$stackreel" ] || [ "$(id -u)" != 0 ] || ! com
     skip "needs root, setpriv, $recorder and $stackreel"
     finish
 fi
-for program in busy noisy fake_python; do
+for program in busy noisy fake_python jit_names; do
     "${CC:-cc}" -O2 -g -I. -pthread -rdynamic -o "$work/$program" "tests/programs/$program.c" || { failed=1; finish; }
 done
 cd "$work" || exit
@@ -97,5 +97,21 @@ options=(--side-limit=1M)
 check fake_python 262144 60000 2000
 grep -q ', some because of --side-limit' err
 count $? "reports that the limit of bytes was reached: $(tail -n 1 err)"
+
+# Memory is returned once a part has begun after the noise.
+own_memory() { awk '/^Pss_Anon/ { print $2 }' /proc/$noise/smaps_rollup; }
+"$recorder" -q -a -F 19 --rotate=1s,2 -o parts.reel 2>err &
+noise=$!
+sleep 5
+before=$(own_memory)
+./jit_names map many 3000 >out
+setpriv --reuid=65534 --regid=65534 --clear-groups ./noisy forks 3 >out
+sleep 7
+memory=$(own_memory)
+[ -n "$before" ] && [ "$memory" -lt $((2 * before)) ]
+count $? "a recorder that rotates returns memory: $before KB, $memory KB after noise"
+kill $noise
+wait $noise
+noise=
 
 finish
