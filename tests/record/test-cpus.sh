@@ -1,6 +1,7 @@
 #!/bin/bash
 # CPUs that come online and go offline during a recording, in guests. The capture has the samples of a CPU from the moment it appears, with
-# the code mapped there. If a CPU cannot be watched, the capture and the summary report it.
+# the code mapped there. If a CPU cannot be watched, the capture and the summary report it. Steps of the clock lose nothing, and parts of a
+# rotated recording that begin later have the new time.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.12 x86_64-sid arm64-6.12 s390x-6.12
 # run.sh: guests thorough
 # checks: record/sampling
@@ -46,6 +47,18 @@ check() {
     at_least 20 named came 1
     [ "$("$O/stackreel" folded -q --no-host-files --cpu 0 "$dir/named.reel" | wc -l)" = 0 ]
     count $? "$cell: named.reel: no samples of CPU 0"
+
+    parts=("$dir"/clock.*.reel)
+    ok "$cell: ${#parts[@]} parts while the clock is stepped" "$O/stackreel" verify "${parts[@]}"
+    for thread in before future past; do
+        n=0
+        for part in "${parts[@]}"; do n=$((n + $(samples "$(basename "$part" .reel)" $thread 0))); done
+        [ "$n" -ge 20 ]
+        count $? "$cell: clock.reel: $n samples of $thread"
+    done
+    years=$(for part in "${parts[@]}"; do "$O/stackreel" info -q --no-host-files "$part" | sed -n 's/^started  *\([0-9]*\)-.*/\1/p'; done | uniq | tr '\n' ' ')
+    [[ $years =~ ^[0-9]+\ 2040\ 2020\ $ ]]
+    count $? "$cell: the parts' years are $years"
 }
 
 for cell in ${CELLS:-x86_64-6.12}; do

@@ -1,7 +1,7 @@
 #!/bin/bash
-# cpus.sh CELL OUTDIR - record with our own recorder on another kernel, while CPUs come online and go offline
+# cpus.sh CELL OUTDIR - record with our own recorder on another kernel, while CPUs come online and go offline, and the clock is stepped
 #
-# Leaves in OUTDIR: cpus.reel, limit.reel and named.reel with the recorder's messages, *.log, and usr/bin/on_cpu, whose threads are named
+# Leaves in OUTDIR: cpus.reel, limit.reel, named.reel and the parts of clock.reel with the recorder's messages, *.log, and usr/bin/on_cpu, whose threads are named
 # after the phase in which they run.
 # Status: as run.sh's.
 set -euo pipefail
@@ -61,6 +61,16 @@ echo 1 >/sys/devices/system/cpu/cpu1/online
 on_cpu came 1 6000
 END
 stackreel-record -a -C 1 -F 199 -o named.reel -- sh /root/phases 2>named.log || { cat *.log; exit 1; }
+
+# Steps of the clock, forwards and backwards.
+cat >/root/phases <<'END'
+on_cpu before 0 600
+date -s '2040-01-01 00:00:00'
+on_cpu future 0 3000
+date -s '2020-01-01 00:00:00'
+on_cpu past 0 3000
+END
+stackreel-record -a -F 199 --rotate 1s -o clock.reel -- sh /root/phases 2>clock.log >&2 || { cat *.log; exit 1; }
 SCRIPT
 status=0
 STACKREEL_VM_CPUS=2 "$vm/run.sh" "$cell" "$work/script" "$work/out" \
