@@ -4,7 +4,7 @@
 #   V=1             show commands          O=DIR            object directory (build)
 #   WERROR=1        warnings are errors (make test and test-all set it)
 #   SAN=1           ASan + UBSan           SAN=thread       TSan
-#   HOURS=N         how long `make fuzz` runs
+#   HOURS=N         how long `make fuzz` and `make soak` run
 #   CC=, CFLAGS=    as usual               CROSS_COMPILE=   a cross compiler's prefix
 #   CCACHE=         compile without ccache, which is used where it is installed
 #   PREFIX=, DESTDIR=                      SYSROOT=DIR      libraries to cross-build with
@@ -483,6 +483,11 @@ $(O)/bench/%.bpf.o: bench/%.bpf.c
 	$(Q)$(CCACHE) $(CLANG) -target $(bpf_target) $(bpf_cflags) $(if $(SYSROOT),,-I/usr/include/$(shell $(CC) -dumpmachine)) \
 		$(call depend,bench/$*.bpf.o) -c -o $@ $<
 
+# The recorder under faults; bench/soak says what may be set. SEED=N repeats an order of faults.
+.PHONY: soak
+soak: all
+	$(Q)O=$(O) bench/soak $(HOURS)
+
 .PHONY: clean
 clean:
 	rm -rf $(O)
@@ -492,4 +497,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  vm-test  vm-capture"
+	@echo "  all  static  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  soak  vm-test  vm-capture"

@@ -1,0 +1,14 @@
+#!/bin/bash
+# bench/soak, the recorder as a service under faults, for a minute; for ten with LONG=1. `make soak HOURS=N` runs it for hours.
+# run.sh: records thorough longer
+# checks: record bpf bench =format =cli
+. "$(dirname "$0")/../count.sh"
+soak=$PWD/bench/soak
+. tests/record/recording.sh
+needs_to_record
+hours=0.0167
+[ -z "${LONG:-}" ] || hours=0.167
+LOG=$work/log O=$(dirname "$recorder") "$soak" "$hours" >out 2>err
+count $? "no violations: $(grep -E '^(SEED|VIOLATION)' out)"
+cat out
+finish
