@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -237,15 +238,13 @@ void reel_embedding_take_file(void *context, uint64_t id, int fd)
 
 	if (!module)
 		module = module_add(embedding, id);
-	if (!module || module->fd >= 0) {
-		close(fd);
+	if (!module || module->fd >= 0)
 		return;
-	}
 	module->used = ++embedding->turn;
 	if (embedding->n_files >= embedding->files_max)
 		make_room(embedding);
-	module->fd = fd;
-	embedding->n_files++;
+	module->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	embedding->n_files += module->fd >= 0;
 }
 
 /* ---- hits ---------------------------------------------------------------------------------- */

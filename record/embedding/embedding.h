@@ -30,7 +30,7 @@ struct reel_error *reel_embedding_create(const struct reel_embedding_options *op
 					 struct reel_embedding **ret) REEL_MUST_CHECK;
 void reel_embedding_destroy(struct reel_embedding *embedding);
 
-/* Takes a module's file, and closes it later; for reel_module_table_give_files. */
+/* Keeps a copy of a module's file, and closes it later; for reel_module_table_give_files. */
 void reel_embedding_take_file(void *embedding, uint64_t module, int fd);
 
 /* Notes the addresses hit by a sample as written. `view` is the sample's space and time, always of

@@ -20,13 +20,16 @@ struct answer {
 	uint32_t pid, device_major, device_minor;
 	uint64_t inode; /* 0: empty */
 	uint64_t generation, until;
-	int fd; /* -1: not held */
+	int fd;		/* -1: not held */
+	bool is_unique; /* no other file has these numbers */
 	uint64_t used;
+	uint64_t unchanged; /* the held file was not changed up to then */
 	struct reel_proc_file file;
 };
 
-/* Each answer's slot is given by its numbers. */
+/* A file's answer is in one of some slots, given by its number. */
 #define ANSWERS	    256
+#define WAYS	    8
 #define ANSWER_TIME REEL_NS_PER_SECOND
 /* A held file keeps its mount busy, and its space if it is deleted. */
 #define HELD_TIME (10 * REEL_NS_PER_SECOND)
@@ -167,38 +170,58 @@ void reel_module_table_close_unused(struct reel_module_table *table, uint64_t no
 	}
 }
 
-/* Every change of a file sets this time.  Asks no server (FUSE, NFS). */
-static bool is_unchanged(const struct answer *answer)
+/* Whether the file was not changed before it was mapped, at `time`.  Every change sets the compared
+ * time.  Asks no server (FUSE, NFS). */
+static bool is_unchanged(struct answer *answer, uint64_t time)
 {
+	uint64_t now = reel_now();
 	struct statx status;
 
-	return answer->fd >= 0 &&
-	       !statx(answer->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_CTIME, &status) &&
-	       status.stx_ctime.tv_sec == answer->file.changed.tv_sec &&
-	       status.stx_ctime.tv_nsec == (uint32_t)answer->file.changed.tv_nsec;
+	if (answer->fd < 0 || !answer->is_unique)
+		return false;
+	if (time <= answer->unchanged)
+		return true;
+	if (statx(answer->fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_CTIME, &status) ||
+	    status.stx_ctime.tv_sec != answer->file.changed.tv_sec ||
+	    status.stx_ctime.tv_nsec != (uint32_t)answer->file.changed.tv_nsec)
+		return false;
+	answer->unchanged = now;
+	return true;
 }
 
-static bool is_answer(const struct answer *answer, uint32_t pid, const struct reel_proc_map *map,
-		      uint64_t generation)
+static bool is_of(const struct answer *answer, const struct reel_proc_map *map)
 {
 	return map->inode && answer->inode == map->inode &&
 	       answer->device_major == map->device_major &&
-	       answer->device_minor == map->device_minor && answer->generation == generation &&
-	       ((answer->pid == pid && reel_now() < answer->until) || is_unchanged(answer));
+	       answer->device_minor == map->device_minor;
 }
 
-/* NULL if the file cannot be read.  *fd_ret is -1 if it is not wanted, or not at hand. */
-static const struct reel_proc_file *ask_file(struct reel_module_table *table, uint32_t pid,
-					     const struct reel_proc_map *map, uint64_t generation,
-					     int *fd_ret)
+/* The file's answer, valid or not; else one to replace: the least recently used. */
+static struct answer *find_slot(struct reel_module_table *table, const struct reel_proc_map *map)
 {
-	struct answer *answer = &table->answers[map->inode % ANSWERS];
-	bool is_known = is_answer(answer, pid, map, generation);
+	struct answer *set = &table->answers[map->inode % (ANSWERS / WAYS) * WAYS], *oldest = set;
 
-	if (!is_known) {
+	for (size_t i = 0; i < WAYS; i++) {
+		if (is_of(&set[i], map))
+			return &set[i];
+		if (set[i].used < oldest->used)
+			oldest = &set[i];
+	}
+	return oldest;
+}
+
+/* NULL if the file cannot be read. */
+static const struct answer *ask_file(struct reel_module_table *table, uint32_t pid,
+				     const struct reel_proc_map *map, uint64_t generation,
+				     uint64_t time)
+{
+	struct answer *answer = find_slot(table, map);
+
+	if (!is_of(answer, map) || answer->generation != generation ||
+	    ((answer->pid != pid || reel_now() >= answer->until) && !is_unchanged(answer, time))) {
 		close_answer(answer);
 		*answer = (struct answer){ .fd = -1 };
-		if (!reel_inspector_file(table->inspector, pid, map, &answer->file, fd_ret))
+		if (!reel_inspector_file(table->inspector, pid, map, &answer->file, &answer->fd))
 			return NULL;
 		answer->pid = pid;
 		answer->device_major = map->device_major;
@@ -206,14 +229,11 @@ static const struct reel_proc_file *ask_file(struct reel_module_table *table, ui
 		answer->inode = map->inode;
 		answer->generation = generation;
 		answer->until = reel_now() + ANSWER_TIME;
-		if (*fd_ret >= 0 && answer->file.device_major == map->device_major &&
-		    answer->file.device_minor == map->device_minor)
-			answer->fd = fcntl(*fd_ret, F_DUPFD_CLOEXEC, 0);
-	} else if (answer->fd >= 0 && table->take_file) {
-		*fd_ret = fcntl(answer->fd, F_DUPFD_CLOEXEC, 0);
+		answer->is_unique = answer->file.device_major == map->device_major &&
+				    answer->file.device_minor == map->device_minor;
 	}
 	answer->used = reel_now();
-	return &answer->file;
+	return answer;
 }
 
 bool reel_module_table_asks(const struct reel_module_table *table, const struct reel_proc_map *map,
@@ -254,7 +274,7 @@ static bool complete(struct reel_record_module *identity, const struct reel_proc
 struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
 						const struct reel_proc_map *map,
 						const struct reel_build_id *build_id,
-						uint64_t generation,
+						uint64_t generation, uint64_t time,
 						struct reel_file_hints *hints_ret, uint64_t *id_ret)
 {
 	struct reel_record_module identity = {
@@ -265,25 +285,22 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 		.inode_generation = generation,
 		.path = reel_bytes_of_string(map->path),
 	};
-	const struct reel_proc_file *file = NULL;
-	struct reel_error *error;
+	const struct answer *answer = NULL;
 	bool is_file;
-	int fd = -1;
 
 	if (build_id)
 		identity.build_id = reel_build_id_bytes(build_id);
 	if (reel_module_table_asks(table, map, build_id))
-		file = ask_file(table, pid, map, generation, &fd);
-	is_file = file && complete(&identity, file);
-	*hints_ret = is_file ? file->hints : (struct reel_file_hints){ 0 };
-	error = reel_module_table_add(table, &identity, id_ret);
-	if (!error && is_file)
-		reel_module_set_find(table->set, *id_ret)->jit_list = file->hints.jit_list;
-	if (fd >= 0 && (error || !is_file || !table->take_file))
-		close(fd);
-	else if (fd >= 0)
-		table->take_file(table->take_context, *id_ret, fd);
-	return error;
+		answer = ask_file(table, pid, map, generation, time);
+	is_file = answer && complete(&identity, &answer->file);
+	*hints_ret = is_file ? answer->file.hints : (struct reel_file_hints){ 0 };
+	TRY(reel_module_table_add(table, &identity, id_ret));
+	if (!is_file)
+		return NULL;
+	reel_module_set_find(table->set, *id_ret)->jit_list = answer->file.hints.jit_list;
+	if (answer->fd >= 0 && table->take_file)
+		table->take_file(table->take_context, *id_ret, answer->fd);
+	return NULL;
 }
 
 /* ---- writing ------------------------------------------------------------------------ */

@@ -24,8 +24,8 @@ struct reel_error *reel_module_table_create(struct reel_inspector *inspector,
 					    struct reel_module_table **ret) REEL_MUST_CHECK;
 void reel_module_table_destroy(struct reel_module_table *table);
 
-/* Requests the files themselves; call before adding modules. `take` gets each file that is read,
- * possibly one of a known module, and closes it. */
+/* Requests the files themselves; call before adding modules. `take` gets each file that is mapped,
+ * possibly one of a known module, and copies the descriptor if it needs it. */
 void reel_module_table_give_files(struct reel_module_table *table,
 				  void (*take)(void *context, uint64_t module, int fd),
 				  void *context);
@@ -36,13 +36,14 @@ struct reel_error *reel_module_table_add(struct reel_module_table *table,
 					 uint64_t *id_ret) REEL_MUST_CHECK;
 
 /*
- * The module of a mapping of `pid`.  `build_id` and `generation` are from the kernel, or empty.
+ * The module of a mapping of `pid` at `time`.  `build_id` and `generation` are from the kernel, or
+ * empty.
  * `hints_ret` is as in struct reel_proc_file, or all zero if the file cannot be read.
  */
 struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
 						const struct reel_proc_map *map,
 						const struct reel_build_id *build_id,
-						uint64_t generation,
+						uint64_t generation, uint64_t time,
 						struct reel_file_hints *hints_ret,
 						uint64_t *id_ret) REEL_MUST_CHECK;
 

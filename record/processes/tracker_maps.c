@@ -203,7 +203,7 @@ static struct reel_error *replace_overlaps(struct reel_tracker *tracker, struct 
 }
 
 static struct reel_error *map_module(struct reel_tracker *tracker, const struct process *process,
-				     const struct reel_proc_map *map,
+				     uint64_t time, const struct reel_proc_map *map,
 				     const struct reel_build_id *build_id, uint64_t generation,
 				     struct reel_file_hints *hints_ret, uint64_t *ret)
 {
@@ -212,7 +212,7 @@ static struct reel_error *map_module(struct reel_tracker *tracker, const struct 
 		return find_vdso(tracker, is_compat(tracker, process, map), ret);
 	return reel_module_table_add_mapped(tracker->options.modules,
 					    tracker->proc_is_ours ? (uint32_t)process->entry.id : 0,
-					    map, build_id, generation, hints_ret, ret);
+					    map, build_id, generation, time, hints_ret, ret);
 }
 
 /* The mapped file has a variable that BPF reads.  Of several, the executable's variable counts,
@@ -296,7 +296,8 @@ struct reel_error *tracker_map(struct reel_tracker *tracker, struct process *pro
 		return NULL;
 	if (!has_room(tracker, process, map))
 		return tracker_map_leave_out(tracker, process, time, map);
-	TRY(map_module(tracker, process, map, build_id, generation, &hints, &record.map.module));
+	TRY(map_module(tracker, process, time, map, build_id, generation, &hints,
+		       &record.map.module));
 	publish(tracker, process, map, hints.publisher);
 	hints.runtime.at += map->address - map->offset;
 	tracker_set_interpreter(tracker, process, hints.runtime);
