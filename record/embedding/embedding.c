@@ -48,6 +48,9 @@
 #define WORK_SHARE	100
 /* Of the time at first: reserved for modules without an image. */
 #define WORK_RESERVED 4
+/* Each sample pays for this much work on images after a module's first, so that rare samples cost
+ * little. */
+#define WORK_SAMPLE (REEL_NS_PER_MS / 10)
 
 /* At a file's end each module gets an equal part of the remaining time, but at least this; a module
  * that needs more is tried again after all others. */
@@ -97,6 +100,7 @@ struct reel_embedding {
 	uint64_t asked;	      /* the module whose image is being made; 0: none */
 	uint64_t begun, work; /* ns of the helper on a CPU since `begun`, except at file ends */
 	uint64_t work_free;
+	int64_t work_again; /* what samples paid for, less the work for such images */
 	struct reel_embedding_counts counts;
 	char reason[1024];
 	struct seen seen[1 << SEEN_BITS];
@@ -343,6 +347,7 @@ struct reel_error *reel_embedding_note(struct reel_embedding *embedding,
 	struct reel_error *error =
 		reel_code_spaces_find(&embedding->spaces, view, sample->time, &space);
 
+	embedding->work_again += WORK_SAMPLE;
 	embedding->timeline = view->timeline;
 	if (error || !space || !space->n_ranges)
 		return error;
@@ -540,6 +545,7 @@ static struct reel_error *put_image(struct reel_embedding *embedding, struct mod
 static struct reel_error *take_image(struct reel_embedding *embedding, bool *ret)
 {
 	struct module *module = module_find(embedding, embedding->asked);
+	bool is_again = module && module->n_images;
 	struct reel_error *error = NULL;
 	struct reel_bytes image;
 	const char *problem;
@@ -566,6 +572,8 @@ static struct reel_error *take_image(struct reel_embedding *embedding, bool *ret
 		uint64_t work = reel_image_asker_work(embedding->options.asker);
 
 		embedding->work += work;
+		if (is_again)
+			embedding->work_again -= (int64_t)work;
 		if (module)
 			module->due = reel_now() + INTERIM_SHARE * work;
 	}
@@ -581,7 +589,8 @@ static bool is_wanted(const struct reel_embedding *embedding, const struct modul
 
 	if (embedding->ends)
 		return module->hits.n > module->n_embedded && !module->is_left_out;
-	return left && left >= module->work_wanted;
+	return left && left >= module->work_wanted &&
+	       (!module->n_images || embedding->work_again > 0);
 }
 
 static void queue_last(void *context, struct reel_id_entry *entry)
@@ -750,5 +759,6 @@ void reel_embedding_restart(struct reel_embedding *embedding)
 		embedding->work_free = WORK_FREE;
 	embedding->begun = now;
 	embedding->work = 0;
+	embedding->work_again = 0;
 	embedding->bytes_left = embedding->options.limit;
 }
