@@ -15,6 +15,9 @@
 #define SERVICE_FIRST (100 * REEL_NS_PER_MS)
 #define SERVICE_MAX   (64 * REEL_NS_PER_SECOND)
 #define SERVICE_TIME  (10 * REEL_NS_PER_MS)
+/* How long a program runs at least before it publishes its service: most programs of a build or a
+ * shell script have ended by then, and are not asked. */
+#define SERVICE_START (10 * REEL_NS_PER_MS)
 /* The same for an interpreter. */
 #define INTERPRETER_FIRST (2 * REEL_NS_PER_MS)
 #define INTERPRETER_MAX	  (4 * REEL_NS_PER_SECOND)
@@ -116,7 +119,8 @@ static struct reel_error *name_container(struct reel_tracker *tracker,
 /*
  * The kernel does not report that a process publishes its service, or that its interpreter has begun:
  * a mapped file shows that there is one, but its data is not there before.  So a process with samples
- * is asked at its first one, and again after twice as long each time.
+ * is asked at its first one (for its service, not in its first milliseconds), and again after twice
+ * as long each time.
  */
 static void ask_later(struct next_question *next, uint64_t first, uint64_t max, uint64_t times)
 {
@@ -126,12 +130,14 @@ static void ask_later(struct next_question *next, uint64_t first, uint64_t max, 
 	next->time = reel_now() + next->delay;
 }
 
-static void find_service(struct reel_tracker *tracker, struct process *process)
+static void find_service(struct reel_tracker *tracker, struct process *process, uint64_t time)
 {
+	const struct reel_record_space *space = &process->space;
+	bool begins = space->origin == REEL_ORIGIN_EXEC && time < space->time + SERVICE_START;
 	struct reel_proc_service found;
 	uint64_t now = reel_now();
 
-	if (now < process->service.next.time || !tracker_may_ask(tracker, process))
+	if (begins || now < process->service.next.time || !tracker_may_ask(tracker, process))
 		return;
 	if (reel_inspector_service(tracker->options.inspector, (uint32_t)process->entry.id,
 				   now + SERVICE_TIME, &found)) {
@@ -263,7 +269,7 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 		TRY(tracker_space_update(tracker, thread->process));
 	}
 	if (thread->process->alive && sample->flags & REEL_BPF_REGISTERS) {
-		find_service(tracker, thread->process);
+		find_service(tracker, thread->process, sample->time);
 		find_interpreter(tracker, thread->process);
 	}
 	ret->service = thread->process->service.is;
