@@ -1,0 +1,100 @@
+#!/bin/bash
+# The cost of recording a whole host all the time, in turns with perf and with nothing, beside a host's usual work: process starts and a build.
+#
+#   bench/always-on.sh [SECONDS [ROUNDS]]     of each recorder (60, 1), beside STARTS process starts a second (100)
+#
+# Prints a table of sums: CPU of the recorder with its helpers and start-up, of BPF and the BPF programs' runs, the largest memory of all its
+# processes together, the size of its file in an hour at that rate, and the compilations that the build got done meanwhile.
+# Needs root, BPF, cgroup v2 and perf.
+# shellcheck disable=SC2002,SC2015,SC2046
+set -u
+cd "$(dirname "$0")/.." || exit
+export O=${O:-build} seconds=${1:-60} starts=${STARTS:-100}
+rounds=${2:-1} recorder=$(realpath "$O/stackreel-record")
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-always.XXXXXX") || exit 1
+cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)/stackreel-bench.$$
+mkdir "$cgroup" 2>/dev/null && [ -r "$cgroup/cpu.stat" ] || { echo "$0: needs root and cgroup v2" >&2; exit 77; }
+stats=/proc/sys/kernel/bpf_stats_enabled
+before=$(cat $stats)
+trap 'echo "$before" >$stats; rmdir "$cgroup"*; rm -rf "$work"' EXIT
+echo 1 >$stats
+
+# used: seconds of CPU of all that ran in the group
+used() { awk '$1 == "usage_usec" { printf "%.3f", $2 / 1e6 }' "$1/cpu.stat"; }
+
+# load: process starts, and compilations of one file, whose number it leaves in $work/compiled
+load() {
+    local end=$((SECONDS + seconds + 2)) n=0
+    python3 - "$starts" $((seconds + 2)) <<'END' &
+import subprocess, sys, time
+rate, end = float(sys.argv[1]), time.monotonic() + float(sys.argv[2])
+programs = [["true"], ["sh", "-c", ":"], ["head", "-c1", "/dev/null"], ["env"], ["cc", "--version"]]
+at, n = time.monotonic(), 0
+while at < end:
+    subprocess.run(programs[n % len(programs)], stdout=subprocess.DEVNULL)
+    n += 1
+    # A host that is too busy starts fewer.
+    at = max(at + 1 / rate, time.monotonic() - 0.5)
+    time.sleep(max(0, at - time.monotonic()))
+END
+    while [ "$SECONDS" -lt "$end" ]; do
+        cc -O2 -g -x c -c -o "$work/compiled.o" tests/programs/busy.c
+        n=$((n + 1))
+    done
+    wait
+    echo $n >"$work/compiled"
+}
+
+# look: ns of its BPF programs and kB of memory, while the recorder still runs
+look() {
+    local pids
+    mapfile -t pids <"$cgroup/cgroup.procs"
+    cat $(printf '/proc/%s/fdinfo/* ' "${pids[@]}") 2>/dev/null |
+        awk '$1 == "prog_id:" { id = $2 } $1 == "run_time_ns:" { ns[id] = $2 } END { for (id in ns) sum += ns[id]; printf "%.3f ", sum / 1e9 }'
+    cat $(printf '/proc/%s/smaps_rollup ' "${pids[@]}") 2>/dev/null | awk '$1 == "Pss:" { sum += $2 } END { printf "%.0f\n", sum / 1024 }'
+}
+
+# turn NAME COMMAND...: one recorder beside the load; a line of the table
+turn() {
+    local name=$1 pid='' bpf=0 memory=0 first
+    shift
+    load &
+    sleep 1
+    first=$(used "$cgroup")
+    if [ $# -gt 0 ]; then
+        sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$cgroup" "$@" >/dev/null 2>"$work/err" &
+        pid=$!
+    fi
+    sleep "$seconds"
+    if [ -n "$pid" ]; then
+        read -r bpf memory < <(look)
+        kill -INT $pid
+        wait $pid
+    fi
+    wait
+    echo "$name $(used "$cgroup") $first $bpf $memory $(stat -c %s "$work/out" 2>/dev/null || echo 0) $(cat "$work/compiled")" >>"$work/turns"
+    rm -f "$work/out"
+}
+
+for _ in $(seq "$rounds"); do
+    turn nothing
+    for hz in 19 49 99; do
+        turn "-a_-F_$hz" "$recorder" -q -a -F $hz -o "$work/out"
+    done
+    turn "-a_-g_-F_99" "$recorder" -q -a -g -F 99 -o "$work/out"
+    turn perf_-a_-g_-F_99 perf record -q -a -g -F 99 -o "$work/out"
+done
+awk -v seconds=$((seconds * rounds)) '
+    !($1 in cpu) { names[n++] = $1 }
+    { cpu[$1] += $2 - $3; bpf[$1] += $4; if ($5 > memory[$1]) memory[$1] = $5; bytes[$1] += $6; compiled[$1] += $7 }
+    END {
+        print "| recorder | CPU, s | BPF, s | both, % of a CPU | memory, MB | MB an hour | compilations |"
+        print "|---|---|---|---|---|---|---|"
+        for (i = 0; i < n; i++) {
+            name = names[i]
+            text = name
+            gsub("_", " ", text)
+            printf "| %s | %.2f | %.2f | %.2f | %d | %.1f | %d |\n", text, cpu[name], bpf[name],
+                100 * (cpu[name] + bpf[name]) / seconds, memory[name], bytes[name] / seconds * 3600 / 1e6, compiled[name]
+        }
+    }' "$work/turns"
