@@ -36,6 +36,7 @@ struct reel_block_file {
 	uint64_t bytes; /* written */
 	/* errno of a failed write: no further writes are possible. */
 	int write_errno;
+	bool is_cut; /* there was no room for the rest */
 	/* The fields below are shared by threads. */
 	pthread_mutex_t mutex;
 	unsigned int users;
@@ -247,20 +248,37 @@ static struct reel_error *write_error(const struct reel_block_file *file)
 	return reel_error_os(file->write_errno, "writing %s", file->options.name);
 }
 
+/* The file ends after its last complete block; its END and index are missing, as if killed. */
+static void end_early(struct reel_block_file *file)
+{
+	file->write_errno = 0;
+	file->is_cut = true;
+	cut_off(file);
+	file->bytes = file->counts.bytes;
+}
+
 static struct reel_error *write_all(struct reel_block_file *file, const uint8_t *bytes, size_t size)
 {
 	const struct reel_block_file_options *options = &file->options;
 	uint64_t begin = file->bytes;
+	bool has_room = true, is_full = false;
 
 	if (file->write_errno)
 		return write_error(file);
 	do {
 		size_t done = (size_t)(file->bytes - begin);
 
+		if (options->make_room)
+			has_room =
+				options->make_room(options->context, file->fd, is_full ? 0 : size);
+		if (!has_room) {
+			end_early(file);
+			return NULL;
+		}
 		file->write_errno =
 			reel_write_all(file->fd, bytes + done, size - done, &file->bytes);
-	} while ((file->write_errno == ENOSPC || file->write_errno == EDQUOT) &&
-		 options->make_room && options->make_room(options->room_context, file->fd));
+		is_full = file->write_errno == ENOSPC || file->write_errno == EDQUOT;
+	} while (is_full && options->make_room);
 	if (!file->write_errno)
 		return NULL;
 	cut_off(file);
@@ -272,7 +290,7 @@ static void count(struct reel_block_file *file, uint64_t samples)
 {
 	pthread_mutex_lock(&file->mutex);
 	file->counts.bytes = file->bytes;
-	file->counts.samples += samples;
+	*(file->is_cut ? &file->counts.lost : &file->counts.samples) += samples;
 	pthread_mutex_unlock(&file->mutex);
 }
 
@@ -467,9 +485,15 @@ struct reel_error *reel_block_file_write(struct reel_block_file *file,
 	};
 	struct reel_block_header stored = header;
 
-	TRY(put_block(file, block, &stored));
-	TRY(write_all(file, file->output.bytes,
-		      REEL_BLOCK_HEADER_SIZE + (size_t)stored.stored_size));
+	if (!file->is_cut) {
+		TRY(put_block(file, block, &stored));
+		TRY(write_all(file, file->output.bytes,
+			      REEL_BLOCK_HEADER_SIZE + (size_t)stored.stored_size));
+	}
+	if (file->is_cut) {
+		count(file, block->samples);
+		return NULL;
+	}
 	/* The index contains the fields that the header of an encrypted block hides. */
 	header.stored_size = stored.stored_size;
 	if (block != &file->index)
@@ -479,30 +503,38 @@ struct reel_error *reel_block_file_write(struct reel_block_file *file,
 	return NULL;
 }
 
-struct reel_error *reel_block_file_finish(struct reel_block_file *file)
+static struct reel_error *write_index_and_trailer(struct reel_block_file *file)
 {
 	uint8_t trailer[REEL_TRAILER_SIZE];
-	struct reel_error *error = NULL;
 	uint64_t index_offset = 0;
 
 	/* Without a second copy, damage at the file's beginning would make all of it useless. */
 	if (file->keys.records)
-		error = reel_block_file_write(file, &file->keys);
-	if (error)
-		return error;
+		TRY(reel_block_file_write(file, &file->keys));
 	if (!file->index_is_full && file->index.records) {
 		index_offset = file->bytes;
-		error = reel_block_file_write(file, &file->index);
+		TRY(reel_block_file_write(file, &file->index));
 	}
-	if (error)
-		return error;
+	if (file->is_cut)
+		return NULL;
 	reel_trailer_store(index_offset, file->options.id, trailer);
 	TRY(write_all(file, trailer, sizeof(trailer)));
 	count(file, 0);
+	return NULL;
+}
+
+struct reel_error *reel_block_file_finish(struct reel_block_file *file)
+{
+	const struct reel_block_file_options *options = &file->options;
+	struct reel_error *error = NULL;
+
+	TRY(write_index_and_trailer(file));
+	if (options->finished)
+		TRY(options->finished(options->context, file->fd));
 	/* Network file systems may report only here that the disk is full. */
-	if (file->options.owns_fd && close(file->fd))
-		error = reel_error_os(errno, "writing %s", file->options.name);
-	if (file->options.owns_fd)
+	if (options->owns_fd && close(file->fd))
+		error = reel_error_os(errno, "writing %s", options->name);
+	if (options->owns_fd)
 		file->fd = -1;
 	return error;
 }

@@ -46,10 +46,15 @@ struct reel_block_file_options {
 	/* Encrypt to these; NULL or empty: do not encrypt.  Used by reel_block_file_create only. */
 	const struct reel_public_keys *recipients;
 	uint8_t id[REEL_FILE_ID_SIZE];
-	/* Called when the disk is full, by the thread that writes to `fd`; true: try again.  NULL:
-	 * none. */
-	bool (*make_room)(void *context, int fd);
-	void *room_context;
+	/*
+	 * Called by the writing thread before it writes `size` bytes to `fd`, and again with 0 if the
+	 * disk is full; false: there is no room, and the rest of the file is lost.  NULL: a full disk
+	 * is an error.
+	 */
+	bool (*make_room)(void *context, int fd, size_t size);
+	/* Called with the finished file before it is closed; NULL: none. */
+	struct reel_error *(*finished)(void *context, int fd);
+	void *context;
 };
 
 /*
@@ -79,6 +84,7 @@ struct reel_error *reel_block_file_finish(struct reel_block_file *file) REEL_MUS
 /* The file's contents so far: complete blocks and the frames around them. */
 struct reel_block_file_counts {
 	uint64_t bytes, samples;
+	uint64_t lost; /* samples for which there was no room */
 };
 
 /* From any thread. */

@@ -120,6 +120,7 @@ static struct reel_error *job_run(const struct job *job, struct reel_block_file_
 	after = reel_block_file_counts(job->file);
 	counts->bytes += after.bytes - before.bytes;
 	counts->samples += after.samples - before.samples;
+	counts->lost += after.lost - before.lost;
 	return error;
 }
 

@@ -125,7 +125,8 @@ static struct reel_error *open_file(struct reel_writer *writer, int fd)
 		.owns_fd = writer->options.owns_fd,
 		.recipients = writer->options.recipients,
 		.make_room = writer->options.make_room,
-		.room_context = writer->options.room_context,
+		.finished = writer->options.finished,
+		.context = writer->options.context,
 	};
 
 	writer->options.recipients = NULL;

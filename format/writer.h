@@ -31,8 +31,9 @@ struct reel_writer_options {
 	/* The writer owns the descriptor and closes it, even if creating the writer fails. */
 	bool owns_fd;
 	/* As in struct reel_block_file_options. */
-	bool (*make_room)(void *context, int fd);
-	void *room_context;
+	bool (*make_room)(void *context, int fd, size_t size);
+	struct reel_error *(*finished)(void *context, int fd);
+	void *context;
 };
 
 struct reel_writer_counts {

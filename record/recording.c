@@ -164,13 +164,14 @@ static struct reel_error *protect(struct recording *recording)
 	}
 	TRY(recording_mark_trigger(recording));
 	TRY(recording_rotate(recording));
-	reel_output_protect(recording->output, say_kept, recording);
+	reel_parts_protect(reel_output_parts(recording->output), say_kept, recording);
 	return NULL;
 }
 
 static void say_dropped(struct recording *recording)
 {
-	uint64_t n = reel_output_dropped(recording->output);
+	const struct reel_parts *parts = reel_output_parts(recording->output);
+	uint64_t n = parts ? reel_parts_dropped(parts) : 0;
 
 	if (n == recording->said_dropped)
 		return;
@@ -272,8 +273,11 @@ static struct reel_error *start(struct recording *recording, int *exit_status_re
 static void name_parts(const struct recording *recording, char *text, size_t size)
 {
 	const char *path = reel_output_path(recording->output);
-	uint64_t kept = reel_output_kept(recording->output);
+	const struct reel_parts *parts = reel_output_parts(recording->output);
+	uint64_t kept = reel_output_part(recording->output);
 
+	if (parts)
+		kept -= reel_parts_deleted(parts);
 	if (kept)
 		snprintf(text, size, "%s and the previous %llu", path, (unsigned long long)kept);
 	else

@@ -336,10 +336,11 @@ static struct reel_error *enter_writer(void)
 
 static struct reel_error *drop_privileges(struct recording *recording)
 {
+	const struct reel_parts *parts = reel_output_parts(recording->output);
 	const struct reel_privileges kept = {
 		.roles = REEL_ROLE_MAIN,
 		.command = recording->command.pid,
-		.parts = reel_output_place_of_parts(recording->output),
+		.parts = parts ? reel_parts_place(parts) : NULL,
 	};
 	const char *lacks;
 
@@ -365,8 +366,13 @@ static struct reel_error *open_output(struct recording *recording)
 		.recipients = &options->recipients,
 		.rotate_time = options->rotate_time,
 		.rotate_size = options->rotate_size,
-		.rotate_keep = options->rotate_keep,
-		.rotate_total = options->rotate_total,
+		.parts = {
+			.path = options->output,
+			.keep = options->rotate_keep,
+			.total = options->rotate_total,
+			.min_free = options->min_free,
+			.min_free_percent = options->min_free_percent,
+		},
 		.enter_writer = options->no_sandbox ? NULL : enter_writer,
 	};
 	return reel_output_open(&output, &recording->output);

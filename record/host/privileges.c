@@ -214,6 +214,7 @@ static const struct {
 	{ ALL, "readv" },
 	{ ALL, "write" },
 	{ ALL, "writev" },
+	{ WRITER, "fsync" },
 	{ WRITER, "ftruncate" },
 	{ WRITER, "ftruncate64" },
 	{ WRITER, "pwrite64" },
@@ -228,17 +229,17 @@ static const struct {
 	{ MAIN | READER, "access" },
 	{ MAIN | READER, "faccessat" },
 	{ MAIN | READER, "faccessat2" },
-	{ MAIN | READER | IMAGER, "fstatat64" },
-	{ MAIN | READER, "fstatfs" },
-	{ MAIN | READER, "fstatfs64" },
+	{ MAIN | READER | WRITER | IMAGER, "fstatat64" },
+	{ MAIN | READER | WRITER, "fstatfs" },
+	{ MAIN | READER | WRITER, "fstatfs64" },
 	{ MAIN | READER, "getdents64" },
 	{ READER, "getxattr" },
 	{ MAIN | READER, "lstat" },
-	{ MAIN | READER | IMAGER, "newfstatat" },
+	{ MAIN | READER | WRITER | IMAGER, "newfstatat" },
 	{ MAIN | READER, "readlink" },
 	{ MAIN | READER, "readlinkat" },
 	{ MAIN | READER, "stat" },
-	{ MAIN | READER | IMAGER, "statx" },
+	{ MAIN | READER | WRITER | IMAGER, "statx" },
 	{ READER, "openat2" },
 	{ READER | COPIER, "process_vm_readv" },
 	/* processes: the command's end, and our own IDs */
@@ -333,6 +334,10 @@ static void allow_parts(struct filter *filter, const struct reel_output_place *p
 	const uint64_t mask = O_ACCMODE | O_CREAT | O_EXCL | O_NOFOLLOW | O_TRUNC;
 	const struct scmp_arg_cmp folder = { 0, SCMP_CMP_MASKED_EQ, UINT32_MAX,
 					     (uint32_t)place->folder };
+	const struct scmp_arg_cmp folders[] = {
+		folder,
+		{ 2, SCMP_CMP_MASKED_EQ, UINT32_MAX, (uint32_t)place->folder },
+	};
 	const struct scmp_arg_cmp both[] = {
 		folder,
 		{ 2, SCMP_CMP_MASKED_EQ, mask, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW },
@@ -340,6 +345,8 @@ static void allow_parts(struct filter *filter, const struct reel_output_place *p
 
 	allow_if(filter, "openat", 2, both);
 	allow_if(filter, "unlinkat", 1, &folder);
+	allow_if(filter, "renameat", 2, folders);
+	allow_if(filter, "renameat2", 2, folders);
 	allow_if(filter, "fchmod", 0, NULL);
 	allow_if(filter, "fchown", 0, NULL);
 }

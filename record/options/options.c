@@ -39,7 +39,8 @@
 #define MAX_RATE_DEFAULT   10000
 #define OFF_CPU_DEFAULT	   99
 #define OFF_CPU_MAX	   10000
-#define MIN_BLOCK_DEFAULT  10000      /* ns */
+#define MIN_BLOCK_DEFAULT  10000 /* ns */
+#define ROTATE_TOTAL_MIN   (1u << 20)
 #define PID_MAX_LIMIT	   (1u << 22) /* include/linux/threads.h */
 
 enum long_option {
@@ -78,6 +79,7 @@ enum long_option {
 	OPTION_LIST,
 	OPTION_FILTER,
 	OPTION_VIEW,
+	OPTION_MIN_FREE,
 };
 
 static const struct argp_option argp_options[] = {
@@ -177,15 +179,20 @@ static const struct argp_option argp_options[] = {
 	{ NULL, 0, NULL, 0, "Output:", 4 },
 	{ "output", 'o', "FILE", 0,
 	  "Write to FILE (stackreel.reel), or - for standard output. An existing FILE is renamed "
-	  "to FILE.old",
+	  "to FILE.old. With --rotate, DIR/ makes files DIR/HOST-UTCTIME.reel",
 	  0 },
 	{ NULL, 'z', "LEVEL", 0, "Compress with zstd level LEVEL, 1 to 19 (1)", 0 },
 	{ "flush-interval", OPTION_FLUSH_INTERVAL, "TIME", 0,
 	  "Write samples at the latest TIME after they were taken (500ms, at least 10ms)", 0 },
+	{ "min-free", OPTION_MIN_FREE, "SIZE|PERCENT%", 0,
+	  "With --rotate: keep this much of the disk free (10G, 5%); delete the oldest files "
+	  "first, then lose samples",
+	  0 },
 	{ "rotate", OPTION_ROTATE, "TIME|SIZE[,KEEP]", 0,
 	  "Start a new file every TIME (10s, 5m, 1h) or SIZE (64M): FILE.0001.reel, ...; each can "
-	  "be replayed alone. Keep at most that many old files, or bytes of all (KEEP: 10, 2G "
-	  "or 10,2G), and delete the oldest if the disk is full. SIGUSR2 protects existing files",
+	  "be replayed alone. An unfinished file's name ends in .partial. Keep at most that many "
+	  "old files, or bytes of all (KEEP: 10, 2G or 10,2G), and delete the oldest if the disk "
+	  "is full. SIGUSR2 protects existing files",
 	  0 },
 	{ "view", OPTION_VIEW, NULL, 0,
 	  "Then show the capture in a browser, as 'stackreel view FILE' does", 0 },
@@ -359,6 +366,20 @@ static void parse_rotation(struct argp_state *state, struct reel_options *option
 	}
 }
 
+static void parse_min_free(struct argp_state *state, struct reel_options *options, const char *text)
+{
+	size_t size = strlen(text);
+	_cleanup_free_ char *number = need(state, strdup(text));
+	bool is_percent = size && text[size - 1] == '%';
+
+	options->min_free = options->min_free_percent = 0;
+	if (is_percent)
+		number[size - 1] = '\0';
+	check(state, "--min-free",
+	      is_percent ? reel_quantity_number(number, 1, 99, &options->min_free_percent)
+			 : reel_quantity_size(number, &options->min_free));
+}
+
 /* ---- settings --------------------------------------------------------------------------- */
 
 enum setting_kind {
@@ -498,6 +519,10 @@ static void check_together(struct argp_state *state, struct reel_options *option
 			   "--java-perfmap cannot be combined with --no-jit-names or --no-symbols");
 	if (reel_options_rotates(options) && !strcmp(options->output, "-"))
 		argp_error(state, "--rotate cannot be combined with -o -: it writes several files");
+	if ((options->min_free || options->min_free_percent) && !reel_options_rotates(options))
+		argp_error(state, "--min-free requires --rotate");
+	if (options->rotate_total && options->rotate_total < ROTATE_TOTAL_MIN)
+		argp_error(state, "--rotate: all files together must be at least 1M");
 	if (options->view && (reel_options_rotates(options) || !strcmp(options->output, "-")))
 		argp_error(state, "--view cannot be combined with --rotate or -o -: it shows one "
 				  "file");
@@ -614,6 +639,9 @@ static error_t parse_other(int key, char *argument, struct argp_state *state,
 		return 0;
 	case OPTION_ROTATE:
 		parse_rotation(state, options, argument);
+		return 0;
+	case OPTION_MIN_FREE:
+		parse_min_free(state, options, argument);
 		return 0;
 	case OPTION_ENCRYPT_TO:
 		check(state, "--encrypt-to", reel_public_keys_add(&options->recipients, argument));

@@ -96,6 +96,7 @@ struct reel_options {
 	uint64_t rotate_size;  /* bytes */
 	uint64_t rotate_keep;  /* old parts to keep; 0: all */
 	uint64_t rotate_total; /* bytes of all parts; 0: no limit */
+	uint64_t min_free, min_free_percent; /* of the disk, beside the parts */
 
 	struct reel_public_keys recipients; /* encrypt to these; empty: do not encrypt */
 

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file or files of a recording: names, flushing in time, rotation.
- *
- * With rotation, FILE.reel becomes FILE.0001.reel, FILE.0002.reel … (numbers continue after the
- * highest that exists, so that nothing is overwritten); the oldest parts of this recording are
- * deleted if there are more than wanted.
+ * The file or files of a recording: flushing in time, and when the next part of a rotation begins.
  */
 #ifndef RECORD_OUTPUT_OUTPUT_H
 #define RECORD_OUTPUT_OUTPUT_H
 
 #include "base/output_place.h"
 #include "format/writer.h"
+#include "record/output/parts.h"
 
 struct reel_output;
 
@@ -23,8 +20,7 @@ struct reel_output_options {
 	/* Encrypt to these; borrowed. NULL or none: do not encrypt. */
 	const struct reel_public_keys *recipients;
 	uint64_t rotate_time, rotate_size; /* ns, bytes; 0: no limit */
-	uint64_t rotate_keep;		   /* old parts; 0: all */
-	uint64_t rotate_total;		   /* bytes of all parts; 0: no limit */
+	struct reel_parts_options parts;   /* with rotation */
 	/* Called first in the writing thread, or NULL. */
 	struct reel_error *(*enter_writer)(void);
 };
@@ -50,8 +46,8 @@ uint64_t reel_output_flush_time(const struct reel_output *output);
 
 /*
  * Another thread compresses and writes, and nothing here waits for it.  reel_output_check reports
- * its error; after an error nothing more is written.  On a full disk, it and reel_output_wait delete
- * the oldest finished part, if any, and the thread goes on.
+ * its error; after an error nothing more is written.  If there is no room, it and reel_output_wait
+ * delete the oldest finished part.  Without one, the rest of the current part is lost.
  */
 struct reel_error *reel_output_check(struct reel_output *output) REEL_MUST_CHECK;
 /* Bytes in memory waiting to be written. */
@@ -65,21 +61,13 @@ void reel_output_abandon(struct reel_output *output);
 bool reel_output_rotation_is_due(const struct reel_output *output, uint64_t now);
 /* Finishes the part as soon as all its data is written; put its END record first. */
 struct reel_error *reel_output_finish(struct reel_output *output) REEL_MUST_CHECK;
-/* Opens the next part after reel_output_finish, and deletes parts beyond the limits. */
+/* Opens the next part after reel_output_finish. */
 struct reel_error *reel_output_next(struct reel_output *output) REEL_MUST_CHECK;
-/* Parts deleted so far because the disk was full. */
-uint64_t reel_output_dropped(const struct reel_output *output);
-/* Keeps the finished parts that exist now; `visit` gets the path of each. */
-void reel_output_protect(struct reel_output *output, void (*visit)(void *context, const char *path),
-			 void *context);
-
-/* Where parts are made and deleted; NULL without rotation. */
-const struct reel_output_place *reel_output_place_of_parts(const struct reel_output *output);
+/* NULL without rotation. */
+struct reel_parts *reel_output_parts(const struct reel_output *output);
 /* The current part's path, or "standard output". */
 const char *reel_output_path(const struct reel_output *output);
 uint64_t reel_output_part(const struct reel_output *output);
-/* Earlier parts that were not deleted. */
-uint64_t reel_output_kept(const struct reel_output *output);
 /* File id of part 0. */
 const uint8_t *reel_output_recording_id(const struct reel_output *output);
 
@@ -88,6 +76,7 @@ struct reel_output_counts {
 	uint64_t part_samples; /* of the current one */
 	/* In files, in whole blocks, whatever happens next. */
 	uint64_t safe_samples, safe_bytes;
+	uint64_t lost; /* samples for which there was no room */
 };
 
 struct reel_output_counts reel_output_counts(const struct reel_output *output);

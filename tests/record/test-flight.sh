@@ -49,7 +49,7 @@ killed all 5 -a
 whole "the whole system" one.reel "$(earlier "$end" 1.5)"
 
 killed part 7 -p $steps --rotate 2s
-parts=(part.*.reel)
+parts=(part.*.reel*)
 for part in "${parts[@]}"; do
     # The last part may have begun just before the kill.
     [ "$part" = "${parts[-1]}" ] && ! traces "$part" | before "$(earlier "$end" 1.5)" | grep -q '^steps' && continue

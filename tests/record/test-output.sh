@@ -325,7 +325,7 @@ until_exists() {
 }
 (cd "$public" && exec "$recorder" -q --rotate 1s -o out.reel -- sleep 600 2>"$work/err") &
 recording=$!
-until_exists "$public/out.0001.reel"
+until_exists "$public/out.0001.reel.partial"
 kill -STOP $recording
 nobody "cd $public && ln -s $private/new out.0002.reel && ln -s $private/secret out.0003.reel && umask 0 && : >out.0004.reel && mkfifo out.0005.reel && mkdir out.0006.reel"
 count $? "plants names of parts"

@@ -37,12 +37,71 @@ fi
 
 # ---- rotation -------------------------------------------------------------------------------
 
-record --raw-stacks --rotate 100K,2M -F 199 -o t.reel -- "$busy" noise 8192 4
+# most COMMAND...: the most bytes that its files had while it ran, looked at often
+most() {
+    python3 - "$@" <<'END'
+import glob, os, subprocess, sys, time
+child = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=open("err", "w"))
+most = 0
+while child.poll() is None:
+    total = 0
+    for name in glob.glob(sys.argv[1]):
+        try:
+            total += os.stat(name).st_size
+        except FileNotFoundError:
+            pass
+    most = max(most, total)
+    time.sleep(0.02)
+print(most)
+END
+}
+total=$(most 't.*' "$recorder" --raw-stacks --rotate 100K,6M -F 199 -o t.reel -- "$busy" noise 8192 4)
 parts=(t.*.reel)
-total=$(cat "${parts[@]}" | wc -c)
-# The last part has grown since the limit was checked.
-[ "${parts[0]}" != t.0001.reel ] && [ ${#parts[@]} -ge 2 ] && [ "$total" -le 3200000 ]
-count $? "--rotate with a limit of all parts: $total bytes in ${parts[*]}"
+[ "${parts[0]}" != t.0001.reel ] && [ ${#parts[@]} -ge 2 ] && [ "$total" -le $((6 << 20)) ] && [ "$total" -gt 3000000 ]
+count $? "--rotate with a limit of all parts: at most $total bytes, ${parts[*]}: $(tail -n 1 err)"
+
+# A budget smaller than what a second brings: the rest of each part is lost, and counted.
+total=$(most 's.*' "$recorder" --raw-stacks --rotate 1m,1M -F 199 -o s.reel -- "$busy" noise 32768 2)
+[ "$total" -le $((1 << 20)) ] && [ "$(ls s.* | wc -l)" -ge 1 ] && grep -q '[1-9][0-9,]* lost' err
+count $? "a budget that is too small: at most $total bytes: $(tail -n 1 err)"
+
+# ---- a folder of parts -----------------------------------------------------------------------
+
+"$busy" spin 60 &
+spinner=$!
+"$recorder" -q -F 99 --rotate 500ms -o d/ -p $spinner 2>err &
+recording=$!
+until [ "$(ls d/*.reel 2>/dev/null | wc -l)" -ge 3 ]; do kill -0 $recording || break; sleep 0.1; done
+parts=(d/*.reel)
+for part in "${parts[@]}"; do
+    ok "a finished part: $part" "$check" "$part" complete placed
+done
+[[ ${parts[0]} =~ /"$(uname -n)"-[0-9]{8}T[0-9]{6}\.[0-9]{3}Z\.reel$ ]] && [ "$(ls d/*.reel.partial | wc -l)" -le 2 ]
+count $? "names of host and time: $(ls d | xargs)"
+fails 1 'another stackreel-record writes to d/' --rotate 500ms -o d/ -- true
+kill -9 $recording $spinner
+wait $recording $spinner 2>/dev/null
+partial=$(ls d/*.reel.partial | head -n 1)
+: >d/other.reel
+record -F 99 --rotate 300ms,2 -o d/ -- "$busy" spin 1
+ls d >names
+! grep -q partial names && ! [ -e "${parts[0]}" ] && [ "$(grep -c Z.reel names)" = 3 ] && [ -e d/other.reel ]
+count $? "parts of an earlier recording count, other files stay: $(xargs <names); was $partial"
+
+if mount -t tmpfs -o size=24m none small 2>err; then
+    mkdir -p small/p
+    record --raw-stacks -F 199 --rotate 300ms --min-free=20M -o small/p/ -- "$busy" noise 8192 4
+    status=$?
+    free=$(($(stat -f -c '%a * %S' small)))
+    [ $status = 0 ] && [ "$free" -ge $((20 << 20)) ] && ls small/p/*.reel >/dev/null && grep -q 'deleted the oldest' err
+    count $? "--min-free: $free bytes are free: status $status: $(tail -n 2 err)"
+    # Others fill the disk: nothing is left to delete, and nothing ends.
+    record --raw-stacks -F 199 --rotate 300ms --min-free=50% -o small/p/ -- sh -c "head -c 13m /dev/zero >small/others; '$busy' noise 8192 2; rm small/others; '$busy' noise 8192 2"
+    status=$?
+    [ $status = 0 ] && grep -q '[1-9][0-9,]* lost' err && "$check" "$(ls small/p/*.reel | tail -n 1)" complete
+    count $? "a disk that others filled for a while: status $status: $(tail -n 1 err)"
+    umount small
+fi
 
 record --rotate 400ms -o r.reel -- "$busy" threads 1 1.5
 ls r.*.reel >parts
@@ -82,8 +141,8 @@ first=$(head -n 1 parts)
 cp "$first" before
 # The next part cannot be opened; the previous part has the stored data.
 mkdir failed
-fails 1 'failed/r\.[0-9]+\.reel: .*samples \([^)]*\) are safe in failed/r\.[0-9]+\.reel( and the previous [0-9]+)?$' \
-    --rotate 300ms -o failed/r.reel -- sh -c "cp -l failed/r.0001.reel whole.reel; rm -r failed; exec '$busy' spin 5"
+fails 1 'failed/r\.[0-9]+\.reel\.partial: .*samples \([^)]*\) are safe in failed/r\.[0-9]+\.reel( and the previous [0-9]+)?$' \
+    --rotate 300ms -o failed/r.reel -- sh -c "cp -l failed/r.0001.reel.partial whole.reel; rm -r failed; exec '$busy' spin 5"
 count $? "a failing rotation reports the complete part"
 "$check" whole.reel complete placed
 count $? "... which is complete"
