@@ -8,6 +8,7 @@
 
 #include "bpf/sample.h"
 #include "include/stackreel.h"
+#include "record/options/config.h"
 #include "record/options/options.h"
 #include "record/options/perf_options.h"
 #include "base/quantity.h"
@@ -80,6 +81,7 @@ enum long_option {
 	OPTION_FILTER,
 	OPTION_VIEW,
 	OPTION_MIN_FREE,
+	OPTION_CONFIG,
 };
 
 static const struct argp_option argp_options[] = {
@@ -201,6 +203,10 @@ static const struct argp_option argp_options[] = {
 	  "their secret keys can read the capture; repeatable",
 	  0 },
 	{ NULL, 0, NULL, 0, "Other:", 5 },
+	{ "config", OPTION_CONFIG, "FILE", 0,
+	  "Read options from FILE, one per line: 'rotate = 1m,10', # comments; SIGHUP starts again "
+	  "with the changed file",
+	  0 },
 	{ "ring-size", OPTION_RING_SIZE, "BYTES", 0,
 	  "Set the size of each ring buffer between kernel and recorder (16M)", 0 },
 	{ "rings", OPTION_RINGS, "N", 0,
@@ -552,7 +558,21 @@ static void check_command(struct argp_state *state, const char *name)
 
 /* ---- parsing ----------------------------------------------------------------------------- */
 
+static const struct argp argp;
 static const struct argp_child children[] = { { &reel_perf_options, 0, NULL, 0 }, { 0 } };
+
+/* For reel_config_parse. */
+static void keep_line(void *input, char *text)
+{
+	struct reel_options *options = input;
+	char **grown =
+		reallocarray(options->config_lines, options->n_config_lines + 1, sizeof(*grown));
+
+	if (!grown)
+		abort();
+	options->config_lines = grown;
+	grown[options->n_config_lines++] = text;
+}
 
 /* An option that is more than a setting. */
 static error_t parse_other(int key, char *argument, struct argp_state *state,
@@ -639,6 +659,10 @@ static error_t parse_other(int key, char *argument, struct argp_state *state,
 		return 0;
 	case OPTION_ROTATE:
 		parse_rotation(state, options, argument);
+		return 0;
+	case OPTION_CONFIG:
+		options->config = argument;
+		reel_config_parse(argument, &argp, options, keep_line);
 		return 0;
 	case OPTION_MIN_FREE:
 		parse_min_free(state, options, argument);
@@ -760,5 +784,8 @@ void reel_options_free(struct reel_options *options)
 	free(options->tids);
 	free(options->cpus);
 	free(options->command_line);
+	for (size_t i = 0; i < options->n_config_lines; i++)
+		free(options->config_lines[i]);
+	free(options->config_lines);
 	reel_public_keys_free(&options->recipients);
 }

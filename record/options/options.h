@@ -104,6 +104,10 @@ struct reel_options {
 	bool no_sandbox; /* keep all privileges */
 	bool quiet, verbose;
 
+	const char *config;  /* the last one */
+	char **config_lines; /* as arguments, which the other options refer to */
+	size_t n_config_lines;
+
 	bool no_command_line;
 	/* The arguments as given, each ended by a NUL (CAPTURE.command_line). */
 	char *command_line;
