@@ -7,6 +7,7 @@
 #include "record/options/options.h"
 #include "record/probes/event_list.h"
 #include "record/recording.h"
+#include "record/status_report.h"
 #include "record/supervisor.h"
 #include "record/output/viewer.h"
 
@@ -38,13 +39,14 @@ int main(int argc, char **argv)
 	int status = 0;
 
 	reel_options_parse(argc, argv, &options);
-	/* A command would be run again. */
-	if (options.config && !options.command && !options.list &&
-	    !reel_supervisor_fork(argc, argv)) {
+	if (reel_options_is_service(&options) && !reel_supervisor_fork(argc, argv)) {
 		reel_options_free(&options);
 		return EXIT_FAILURE;
 	}
-	error = options.list ? list(&options) : record(&options, &viewer, &status);
+	if (options.status)
+		error = reel_status_report(options.status_of, options.status);
+	else
+		error = options.list ? list(&options) : record(&options, &viewer, &status);
 	reel_viewer_end(&viewer, !error);
 	if (error) {
 		fprintf(stderr, "stackreel-record: %s\n", reel_error_message(error));

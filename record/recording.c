@@ -181,6 +181,25 @@ static void say_dropped(struct recording *recording)
 			      n);
 }
 
+static void publish(struct recording *recording, const struct reel_output_counts *counts)
+{
+	struct reel_parts *parts = reel_output_parts(recording->output);
+	const char *last = parts ? reel_parts_last(parts) : NULL;
+	struct reel_status status = {
+		.samples = counts->samples,
+		.samples_lost = reel_losses_samples(recording->losses),
+		.stacks_cut = reel_losses_sum(recording->losses, REEL_LOSS_STACK_CUT),
+		.bytes_written = counts->safe_bytes,
+		.bytes_waiting = reel_output_waiting(recording->output),
+		.parts = reel_output_part(recording->output) + 1,
+		.parts_dropped = parts ? reel_parts_dropped(parts) : 0,
+		.parts_bytes = parts ? reel_parts_bytes(parts) : counts->safe_bytes,
+	};
+
+	snprintf(status.last_part, sizeof(status.last_part), "%s", last ? last : "");
+	reel_status_file_publish(&recording->status, &status);
+}
+
 static struct reel_error *turn(struct recording *recording)
 {
 	struct reel_output_counts counts;
@@ -196,6 +215,8 @@ static struct reel_error *turn(struct recording *recording)
 	say_dropped(recording);
 	counts = reel_output_counts(recording->output);
 	reel_progress_update(&recording->progress, &counts, recording->losses);
+	if (reel_status_file_is_due(&recording->status))
+		publish(recording, &counts);
 	return NULL;
 }
 
@@ -362,7 +383,11 @@ static void end_command(struct recording *recording, bool succeeded, int *exit_s
 
 struct reel_error *reel_recording_run(const struct reel_options *options, int *exit_status_ret)
 {
-	struct recording recording = { .options = options, .signals.fd = -1 };
+	struct recording recording = {
+		.options = options,
+		.signals.fd = -1,
+		.status.place.folder = -1,
+	};
 	struct reel_error *error = NULL;
 
 	*exit_status_ret = 0;

@@ -16,6 +16,7 @@
 #include "record/output/losses.h"
 #include "record/options/options.h"
 #include "record/output/output.h"
+#include "record/output/status.h"
 #include "record/processes/process_events.h"
 #include "record/output/progress.h"
 #include "record/jit/function_table.h"
@@ -89,6 +90,7 @@ struct recording {
 	struct reel_tracker *tracker;
 	struct reel_kernel_symbols *symbols; /* NULL: no names */
 	struct reel_output *output;
+	struct reel_status_file status; /* what --status prints */
 	struct reel_losses *losses;
 	struct reel_cpu_watch *cpu_watch;
 	struct reel_cpus unwatched; /* came online, but could not be watched */

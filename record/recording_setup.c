@@ -334,6 +334,18 @@ static struct reel_error *enter_writer(void)
 	return reel_privileges_drop(&none, &lacks);
 }
 
+/* Without a place for it, nothing is published. */
+static void open_status(struct recording *recording)
+{
+	bool is_service = reel_options_is_service(recording->options);
+	struct reel_error *error = reel_status_file_open(
+		(uint32_t)(is_service ? getppid() : getpid()), &recording->status);
+
+	if (error)
+		recording_note(recording, reel_error_message(error));
+	reel_error_destroy(error);
+}
+
 static struct reel_error *drop_privileges(struct recording *recording)
 {
 	const struct reel_parts *parts = reel_output_parts(recording->output);
@@ -341,6 +353,7 @@ static struct reel_error *drop_privileges(struct recording *recording)
 		.roles = REEL_ROLE_MAIN,
 		.command = recording->command.pid,
 		.parts = parts ? reel_parts_place(parts) : NULL,
+		.status = recording->status.place.folder >= 0 ? &recording->status.place : NULL,
 	};
 	const char *lacks;
 
@@ -681,6 +694,7 @@ struct reel_error *recording_open(struct recording *recording)
 	raise_priority(recording);
 	if (recording->symbols)
 		TRY(reel_kernel_symbols_restart(recording->symbols));
+	open_status(recording);
 	TRY(drop_privileges(recording));
 	TRY(add_to_tracker(recording));
 	/* Makes the file valid, however soon the recording ends. */
@@ -694,6 +708,7 @@ void recording_close(struct recording *recording)
 	reel_sampler_close(recording->sampler);
 	reel_process_events_close(recording->process_events);
 	reel_output_close(recording->output);
+	reel_status_file_close(&recording->status);
 	reel_scrubber_destroy(recording->scrubber);
 	reel_function_table_destroy(recording->functions);
 	reel_embedding_destroy(recording->embedding);

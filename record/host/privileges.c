@@ -328,7 +328,7 @@ static void allow_open(struct filter *filter)
 	allow_bits(filter, "open", 1, mask, O_RDONLY);
 }
 
-/* Allows making parts of a rotation, but not opening an existing file. */
+/* Allows making and replacing files in a folder, but not opening an existing file. */
 static void allow_parts(struct filter *filter, const struct reel_output_place *place)
 {
 	const uint64_t mask = O_ACCMODE | O_CREAT | O_EXCL | O_NOFOLLOW | O_TRUNC;
@@ -409,6 +409,8 @@ static void allow_all(struct filter *filter, const struct reel_privileges *privi
 	allow_int(filter, "bpf", 0, BPF_PROG_TEST_RUN);
 	if (privileges->parts)
 		allow_parts(filter, privileges->parts);
+	if (privileges->status)
+		allow_parts(filter, privileges->status);
 }
 
 static struct reel_error *drop_calls(const struct reel_privileges *privileges,

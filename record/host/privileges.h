@@ -50,7 +50,8 @@ struct reel_privileges {
 	unsigned int roles;
 	pid_t command; /* may get signals; 0: none */
 	const struct reel_output_place
-		*parts; /* place for creating and deleting files; NULL: none */
+		*parts, /* places for creating and deleting files; NULL: none */
+		*status;
 };
 
 /* Whether this process may read other users' processes, if they are in its user namespace. */

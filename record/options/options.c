@@ -82,6 +82,7 @@ enum long_option {
 	OPTION_VIEW,
 	OPTION_MIN_FREE,
 	OPTION_CONFIG,
+	OPTION_STATUS,
 };
 
 static const struct argp_option argp_options[] = {
@@ -211,6 +212,10 @@ static const struct argp_option argp_options[] = {
 	  "Set the size of each ring buffer between kernel and recorder (16M)", 0 },
 	{ "rings", OPTION_RINGS, "N", 0,
 	  "Use N ring buffers (1); a CPU uses the ring buffer of its number modulo N", 0 },
+	{ "status", OPTION_STATUS, "FORMAT", OPTION_ARG_OPTIONAL,
+	  "Print what running recorders have done and cost, or the one named by its process ID or "
+	  "status file, and exit: as text (default), json or prometheus",
+	  0 },
 	{ "btf", OPTION_BTF, "FILE", 0,
 	  "Read the kernel's BTF from FILE, if /sys/kernel/btf/vmlinux is missing", 0 },
 	{ "build-id-events", OPTION_BUILD_ID_EVENTS, NULL, 0,
@@ -241,6 +246,11 @@ struct reel_probe_targets reel_options_probe_targets(const struct reel_options *
 		.system_wide = options->system_wide,
 		.confined = !options->no_sandbox,
 	};
+}
+
+bool reel_options_is_service(const struct reel_options *options)
+{
+	return options->config && !options->command && !options->list && !options->status;
 }
 
 bool reel_options_rotates(const struct reel_options *options)
@@ -504,7 +514,7 @@ static bool has_event(const struct reel_options *options, const char *name)
 /* Options that exclude or require each other. */
 static void check_together(struct argp_state *state, struct reel_options *options)
 {
-	if (options->list)
+	if (options->list || options->status)
 		return;
 	if (!options->command && !reel_options_has_target(options))
 		argp_error(state, "nothing to record; name a command, or use -p, -t, -a or -G");
@@ -581,6 +591,8 @@ static error_t parse_other(int key, char *argument, struct argp_state *state,
 	/* In the order of enum reel_kallsyms_wanted and enum reel_embed_wanted. */
 	static const char *const kallsyms[] = { "needed", "all", "none" };
 	static const char *const embeds[] = { "hits", "modules", "none" };
+	/* From REEL_STATUS_TEXT on. */
+	static const char *const formats[] = { "text", "json", "prometheus" };
 
 	switch (key) {
 	case 'p':
@@ -660,6 +672,11 @@ static error_t parse_other(int key, char *argument, struct argp_state *state,
 	case OPTION_ROTATE:
 		parse_rotation(state, options, argument);
 		return 0;
+	case OPTION_STATUS:
+		options->status = REEL_STATUS_TEXT;
+		if (argument)
+			options->status += word_index(state, "--status", argument, formats);
+		return 0;
 	case OPTION_CONFIG:
 		options->config = argument;
 		reel_config_parse(argument, &argp, options, keep_line);
@@ -683,6 +700,12 @@ static void parse_word(char *word, struct argp_state *state, struct reel_options
 		argp_error(state, "--list takes a single pattern; quote it, such as 'sched:*'");
 	if (options->list) {
 		options->list_pattern = word;
+		return;
+	}
+	if (options->status && options->status_of)
+		argp_error(state, "--status takes a single process ID or file");
+	if (options->status) {
+		options->status_of = word;
 		return;
 	}
 	check_command(state, word);

@@ -20,6 +20,13 @@ enum reel_kallsyms_wanted {
 	REEL_KALLSYMS_NONE,
 };
 
+enum reel_status_format {
+	REEL_STATUS_NONE, /* record */
+	REEL_STATUS_TEXT,
+	REEL_STATUS_JSON,
+	REEL_STATUS_PROMETHEUS,
+};
+
 /* Parts of the sampled files to embed in a capture. */
 enum reel_embed_wanted {
 	REEL_EMBED_HITS,    /* parts that samples lead to */
@@ -49,6 +56,9 @@ struct reel_options {
 
 	bool list;		  /* only print names of events */
 	const char *list_pattern; /* NULL: all */
+
+	enum reel_status_format status; /* print it and exit */
+	const char *status_of;		/* a process ID or a file; NULL: all */
 
 	bool off_cpu;		    /* also the event off-cpu */
 	bool wakers;		    /* and the event waker */
@@ -92,10 +102,10 @@ struct reel_options {
 	uint64_t flush_interval; /* ns */
 
 	/* One of the two is not 0: rotation. */
-	uint64_t rotate_time;  /* ns */
-	uint64_t rotate_size;  /* bytes */
-	uint64_t rotate_keep;  /* old parts to keep; 0: all */
-	uint64_t rotate_total; /* bytes of all parts; 0: no limit */
+	uint64_t rotate_time;		     /* ns */
+	uint64_t rotate_size;		     /* bytes */
+	uint64_t rotate_keep;		     /* old parts to keep; 0: all */
+	uint64_t rotate_total;		     /* bytes of all parts; 0: no limit */
 	uint64_t min_free, min_free_percent; /* of the disk, beside the parts */
 
 	struct reel_public_keys recipients; /* encrypt to these; empty: do not encrypt */
@@ -122,6 +132,8 @@ void reel_options_free(struct reel_options *options);
 /* Whether another target than the command is recorded; the command, if any, then only determines
  * the duration, as with perf. */
 bool reel_options_has_target(const struct reel_options *options);
+/* Whether a parent starts the recorder again on SIGHUP: a command would be run again. */
+bool reel_options_is_service(const struct reel_options *options);
 bool reel_options_rotates(const struct reel_options *options);
 /* Where events look up files. */
 struct reel_probe_targets reel_options_probe_targets(const struct reel_options *options);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # run.sh: records
-# stackreel-record as a service: options from a file, with errors by file and line; SIGHUP reads it again, an invalid file changes nothing.
+# stackreel-record as a service: options from a file, with errors by file and line; SIGHUP reads it again, an invalid file changes nothing;
+# --status in its formats, also of hostile files.
 . "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 
@@ -37,6 +38,64 @@ recorder_pid=$!
 trap 'kill $recorder_pid $spinner 2>/dev/null; rm -rf "$work"' EXIT
 until_parts 2
 count $? "--config: a recording without a command"
+
+# ---- --status ------------------------------------------------------------------------------
+
+status_file=/run/stackreel/$recorder_pid.status
+for _ in $(seq 100); do grep -q '^last_part .*reel$' $status_file 2>/dev/null && break; sleep 0.1; done
+"$recorder" --status=json $recorder_pid >json
+"$recorder" --status $recorder_pid >text
+"$recorder" --status=prometheus >prometheus
+python3 - $recorder_pid json text prometheus >why <<'END'
+import json, os, re, sys
+pid = sys.argv[1]
+status = json.load(open(sys.argv[2]))
+text = open(sys.argv[3]).read()
+metrics = {}
+for line in open(sys.argv[4]):
+    if line.startswith("#"):
+        assert re.fullmatch(r"# (HELP [a-z_]+ .+|TYPE [a-z_]+ (counter|gauge))\n", line), line
+        continue
+    match = re.fullmatch(r'(stackreel_[a-z_]+)\{pid="([0-9]+)"\} ([0-9.]+)\n', line)
+    assert match, line
+    metrics[match[1], match[2]] = float(match[3])
+print(status)
+assert status["pid"] == int(pid) and status["samples"] > 0 and status["parts"] >= 2
+assert os.path.exists(status["last_part"]) and status["last_part"].endswith(".reel")
+assert 0 < status["cpu_seconds"] < 60 and 1 << 20 < status["memory_bytes"] < 1 << 30
+assert metrics["stackreel_samples_total", pid] >= status["samples"]
+assert metrics["stackreel_cpu_seconds_total", pid] >= status["cpu_seconds"]
+assert re.search(r"samples +[0-9,]+\n", text) and status["last_part"] in text
+END
+count $? "--status as text, JSON and for Prometheus: $(xargs <why)"
+"$recorder" --status=prometheus | awk '/^# TYPE/ && seen[$3]++ { exit 1 }'
+count $? "--status=prometheus: each metric is described once"
+
+# hostile CONTENT MESSAGE: a file that somebody else wrote
+hostile() {
+    printf "$1" >x.status
+    fails 1 "$2" --status ./x.status
+    count $? "--status of $(printf %.30q "$1")"
+}
+hostile '' "not a recorder's status"
+hostile 'pid 1\nstarted 5\n' 'has ended'
+hostile 'pid 99999999999999999999999\nstarted 5\n' 'has ended'
+head -c 100000 /dev/urandom >x.status
+fails 1 "x.status: " --status ./x.status
+count $? "--status of noise"
+sed 's/^last_part.*/last_part \x1b[31m"\\,"evil":"/; s/^samples .*/samples -1/' $status_file >x.status
+"$recorder" --status=json ./x.status >json
+python3 -c 'import json, sys; status = json.load(open("json")); sys.exit("evil" in status or "\x1b" in status["last_part"] or status["samples"])'
+count $? "--status of a hostile path: $(cat -v json)"
+mkfifo fifo
+fails 1 'not a regular file' --status ./fifo
+count $? "--status of a FIFO"
+ln -s $status_file link
+fails 1 'reading ./link' --status ./link
+count $? "--status of a link"
+
+# ---- SIGHUP --------------------------------------------------------------------------------
+
 echo bogus >>c.conf
 kill -HUP $recorder_pid
 n=$(ls parts/*.reel | wc -l)
@@ -51,7 +110,7 @@ count $? "SIGHUP: records again, under the same process ID"
 kill -TERM $recorder_pid
 wait $recorder_pid
 status=$?
-[ $status = 0 ] && ! ls parts/*.partial 2>/dev/null
+[ $status = 0 ] && ! ls parts/*.partial 2>/dev/null && [ ! -e $status_file ]
 count $? "SIGTERM: the last part is finished (status $status)"
 if [ -x "$stackreel" ]; then
     for part in parts/*.reel; do "$stackreel" dump -q "$part" | sed -nE 's/.*EVENT.*frequency=([0-9]+).*/\1/p'; done | uniq | xargs >rates
