@@ -26,6 +26,8 @@ DOCDIR ?= $(PREFIX)/share/doc/stackreel
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 
 ifeq ($(origin CC),default)
 CC := $(CROSS_COMPILE)gcc
@@ -399,9 +401,17 @@ install: all $(O)/libstackreel.a
 	$(Q)install -m 644 docs/*.* $(DESTDIR)$(DOCDIR)/
 	$(Q)for folder in $(doc_folders); do install -d $(DESTDIR)$(DOCDIR)/$$folder && \
 		install -m 644 docs/$$folder/* $(DESTDIR)$(DOCDIR)/$$folder/ || exit; done
+ifneq ($(have_record),)
+	$(Q)install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/stackreel
+	$(Q)sed 's|/usr/bin/|$(BINDIR)/|;s|/etc/|$(SYSCONFDIR)/|' packaging/stackreel-recorder.service \
+		>$(DESTDIR)$(UNITDIR)/stackreel-recorder.service
+	$(Q)test -e $(DESTDIR)$(SYSCONFDIR)/stackreel/recorder.conf || \
+		install -m 644 packaging/recorder.conf $(DESTDIR)$(SYSCONFDIR)/stackreel/
+endif
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/stackreel $(DESTDIR)$(BINDIR)/stackreel-record \
+		$(DESTDIR)$(UNITDIR)/stackreel-recorder.service $(DESTDIR)$(SYSCONFDIR)/stackreel/recorder.conf \
 		$(DESTDIR)$(INCLUDEDIR)/stackreel.h $(DESTDIR)$(LIBDIR)/libstackreel.* \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc $(DESTDIR)$(MANDIR)/man1/stackreel*.1 \
 		$(foreach program,stackreel stackreel-record,$(DESTDIR)$(BASHCOMPDIR)/$(program) $(DESTDIR)$(ZSHCOMPDIR)/_$(program) \
