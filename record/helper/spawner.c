@@ -5,14 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/quantity.h"
 #include "record/helper/fd_message.h"
 #include "record/helper/spawner.h"
+#include "record/host/kernel.h"
 #include "record/host/privileges.h"
 
 /* Same priority as the recorder, which waits for the answer (recording_setup.c). */
@@ -25,13 +28,23 @@ enum { BIRTH_STATUS, BIRTH_TIMES, BIRTH_FILES };
 
 _Static_assert(BIRTH_FILES <= REEL_FD_MESSAGE_MAX, "a message has room for them");
 
+/* What a spawner shares with the recorder, and not with its helpers. */
+struct shared {
+	pid_t current; /* the helper; 0: none */
+	uint64_t work; /* ns of CPU time of helpers that have ended */
+};
+
 struct reel_spawner {
+	struct reel_spawner *next;
 	pid_t pid;
+	volatile struct shared *shared;
 	int control;
 	uint64_t n_asked, n_begun; /* helpers */
 	int files[BIRTH_FILES];	   /* of the last helper that has begun; -1: none */
 	int own_times;
 };
+
+static struct reel_spawner *spawners;
 
 /* ---- the process that starts helpers ---------------------------------------------------- */
 
@@ -45,16 +58,26 @@ struct life {
 struct children {
 	pid_t current; /* 0: none */
 	unsigned int count;
+	volatile struct shared *shared;
 };
+
+static uint64_t ns_of(struct timeval time)
+{
+	return (uint64_t)time.tv_sec * REEL_NS_PER_SECOND + (uint64_t)time.tv_usec * 1000;
+}
 
 static void reap(struct children *children)
 {
+	struct rusage usage;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+	while ((pid = wait4(-1, NULL, WNOHANG, &usage)) > 0) {
 		children->count--;
+		children->shared->work += ns_of(usage.ru_utime) + ns_of(usage.ru_stime);
 		if (pid == children->current)
 			children->current = 0;
+		if (pid == children->shared->current)
+			children->shared->current = 0;
 	}
 }
 
@@ -110,6 +133,7 @@ static void start_helper(struct children *children, uint64_t number, int control
 
 	if (!pid) {
 		close(control);
+		munmap((void *)children->shared, sizeof(*children->shared));
 		end_with(spawner);
 		if (life->limits)
 			reel_helper_limits_set(life->limits);
@@ -117,7 +141,7 @@ static void start_helper(struct children *children, uint64_t number, int control
 		_exit(0);
 	}
 	if (pid > 0) {
-		children->current = pid;
+		children->current = children->shared->current = pid;
 		children->count++;
 		tell(control, number, pid);
 	}
@@ -149,12 +173,14 @@ static void drop_rights(unsigned int roles)
 		_exit(1);
 }
 
-static void run(int control, pid_t recorder, const struct life *life) __attribute__((noreturn));
+static void run(int control, pid_t recorder, volatile struct shared *shared,
+		const struct life *life) __attribute__((noreturn));
 
-static void run(int control, pid_t recorder, const struct life *life)
+static void run(int control, pid_t recorder, volatile struct shared *shared,
+		const struct life *life)
 {
 	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
-	struct children children = { 0 };
+	struct children children = { .shared = shared };
 	uint64_t number;
 	int socket;
 
@@ -198,6 +224,7 @@ static void close_all(struct reel_spawner *spawner)
 	close_files(spawner);
 	if (spawner->own_times >= 0)
 		close(spawner->own_times);
+	munmap((void *)spawner->shared, sizeof(*spawner->shared));
 }
 
 struct reel_error *reel_spawner_create(void (*serve)(int socket), unsigned int roles,
@@ -211,7 +238,14 @@ struct reel_error *reel_spawner_create(void (*serve)(int socket), unsigned int r
 
 	if (!spawner)
 		return reel_error_no_memory();
+	spawner->shared = mmap(NULL, sizeof(*spawner->shared), PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (spawner->shared == MAP_FAILED) {
+		free(spawner);
+		return reel_error_no_memory();
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+		munmap((void *)spawner->shared, sizeof(*spawner->shared));
 		free(spawner);
 		return reel_error_os(errno, "making a socket");
 	}
@@ -221,8 +255,10 @@ struct reel_error *reel_spawner_create(void (*serve)(int socket), unsigned int r
 	spawner->own_times = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	spawner->pid = fork();
 	if (!spawner->pid)
-		run(ends[1], recorder, &life);
+		run(ends[1], recorder, spawner->shared, &life);
 	close(ends[1]);
+	/* Other spawners have no part in it. */
+	madvise((void *)spawner->shared, sizeof(*spawner->shared), MADV_DONTFORK);
 	if (spawner->pid < 0) {
 		struct reel_error *error = reel_error_os(errno, "starting a helper process");
 
@@ -230,14 +266,34 @@ struct reel_error *reel_spawner_create(void (*serve)(int socket), unsigned int r
 		free(spawner);
 		return error;
 	}
+	spawner->next = spawners;
+	spawners = spawner;
 	*ret = spawner;
 	return NULL;
 }
 
+uint64_t reel_spawners_work(void)
+{
+	uint64_t sum = 0;
+
+	for (const struct reel_spawner *spawner = spawners; spawner; spawner = spawner->next) {
+		pid_t current = spawner->shared->current;
+
+		sum += spawner->shared->work + reel_process_work(spawner->pid) +
+		       (current ? reel_process_work(current) : 0);
+	}
+	return sum;
+}
+
 void reel_spawner_destroy(struct reel_spawner *spawner)
 {
+	struct reel_spawner **place = &spawners;
+
 	if (!spawner)
 		return;
+	while (*place != spawner)
+		place = &(*place)->next;
+	*place = spawner->next;
 	close_all(spawner);
 	/* The spawner reads no data of other processes, so it ends; its helpers end with it
 	 * (PR_SET_PDEATHSIG). */

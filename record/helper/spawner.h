@@ -49,6 +49,9 @@ struct reel_spawner_state {
 	uint64_t busy;
 };
 
+/* ns of CPU time of all spawners and their helpers, up to now. */
+uint64_t reel_spawners_work(void);
+
 struct reel_spawner_state reel_spawner_look(struct reel_spawner *spawner);
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/quantity.h"
 #include "record/host/privileges.h"
 
 bool reel_kernel_at_least(unsigned major, unsigned minor)
@@ -21,6 +22,13 @@ bool reel_kernel_at_least(unsigned major, unsigned minor)
 
 	return !uname(&name) && sscanf(name.release, "%u.%u", &own_major, &own_minor) == 2 &&
 	       (own_major > major || (own_major == major && own_minor >= minor));
+}
+
+uint64_t reel_process_work(pid_t pid)
+{
+	clockid_t clock;
+
+	return clock_getcpuclockid(pid, &clock) ? 0 : reel_clock_now(clock);
 }
 
 static bool contains(const char *bytes, size_t size, const char *name)

@@ -3,6 +3,8 @@
 #ifndef RECORD_HOST_KERNEL_H
 #define RECORD_HOST_KERNEL_H
 
+#include <sys/types.h>
+
 #include "base/error.h"
 
 /* Whether the running kernel has at least this version. */
@@ -18,6 +20,9 @@ bool reel_scans_may_sleep(void);
 
 /* A number in a file of /proc/sys or /sys, or `otherwise` if missing. */
 long reel_number_read(const char *path, long otherwise);
+
+/* ns of CPU time of a process; 0 once it has ended. */
+uint64_t reel_process_work(pid_t pid);
 
 enum reel_refusal_of {
 	REEL_REFUSAL_OF_BPF,	  /* of bpf(2) */
