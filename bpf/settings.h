@@ -195,6 +195,8 @@ struct reel_bpf_control {
 	__u32 publishers;   /* entries of reel_publishers */
 	__u32 interpreters; /* entries of reel_interpreters */
 	__u32 watches;	    /* entries of reel_watches */
+	__u32 paused;	    /* take no samples, with all events as they are */
+	__u64 scan_least;   /* ns between scans at least, on average; 0: as requested */
 };
 
 /*

@@ -199,6 +199,8 @@ static __noinline int reel_perf_sample(struct reel_perf_context *ctx, __u32 even
 	struct reel_sampling *s;
 	__u64 sp;
 
+	if (reel_control.paused)
+		return 0;
 	if (settings.check_cpu && !reel_cpu_wanted(bpf_get_smp_processor_id()))
 		return 0;
 	s = reel_sampling_begin(task, event, 0);
@@ -248,7 +250,8 @@ static __always_inline struct reel_sampling *reel_sampling_begin_hit(void *ctx,
 {
 	struct reel_sampling *s;
 
-	if (!reel_control.enabled || !reel_cpu_wanted(bpf_get_smp_processor_id()))
+	if (!reel_control.enabled || reel_control.paused ||
+	    !reel_cpu_wanted(bpf_get_smp_processor_id()))
 		return NULL;
 	s = reel_sampling_begin(task, event & (REEL_BPF_EVENTS_MAX - 1), slot);
 	if (s)

@@ -423,6 +423,25 @@ uint64_t reel_programs_missed(const struct reel_programs *programs)
 	return missed;
 }
 
+uint64_t reel_programs_run_time(const struct reel_programs *programs)
+{
+	struct bpf_program *program;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_program(program, programs->object)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t size = sizeof(info);
+
+		if (program != programs->scan_listed &&
+		    bpf_program__expected_attach_type(program) != BPF_TRACE_ITER &&
+		    bpf_program__fd(program) >= 0 &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+			sum += info.run_time_ns;
+	}
+	return sum;
+}
+
 void reel_programs_unload(struct reel_programs *programs)
 {
 	for (size_t i = 0; i < programs->n_links; i++)

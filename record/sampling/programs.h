@@ -56,6 +56,8 @@ struct reel_error *reel_programs_attach_waker(struct reel_programs *programs) RE
 struct reel_error *reel_programs_attach_processes(struct reel_programs *programs) REEL_MUST_CHECK;
 /* How often programs of functions were skipped because one was already running. */
 uint64_t reel_programs_missed(const struct reel_programs *programs);
+/* ns that they ran, on all CPUs, but for those that the scanning process runs itself. */
+uint64_t reel_programs_run_time(const struct reel_programs *programs);
 void reel_programs_unload(struct reel_programs *programs);
 
 /* The descriptor of a map; asserts that it exists. */

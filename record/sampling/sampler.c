@@ -200,7 +200,7 @@ struct reel_error *reel_sampler_open(const struct reel_sampler_options *options,
 	*ret = NULL;
 	if (!sampler)
 		return reel_error_no_memory();
-	sampler->cgroup = -1;
+	sampler->cgroup = sampler->statistics = -1;
 	sampler->log = options->log;
 	sampler->log_context = options->log_context;
 	error = sampler_open(options, sampler);
@@ -222,6 +222,8 @@ void reel_sampler_close(struct reel_sampler *sampler)
 	reel_rings_destroy(sampler->rings);
 	if (sampler->cgroup >= 0)
 		close(sampler->cgroup);
+	if (sampler->statistics >= 0)
+		close(sampler->statistics);
 	if (sampler->copies)
 		munmap(sampler->copies, COPIES_SIZE);
 	if (sampler->control)
@@ -317,6 +319,11 @@ void reel_sampler_watch_page(struct reel_sampler *sampler, uint32_t number, uint
 				  page, BPF_ANY);
 }
 
+void reel_sampler_cap_stack(struct reel_sampler *sampler, uint32_t bytes)
+{
+	sampler->max_stack = (bytes + 7) & ~7u;
+}
+
 void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes)
 {
 	bytes = (bytes + 7) & ~7u;
@@ -338,6 +345,24 @@ struct reel_error *reel_sampler_enable(struct reel_sampler *sampler)
 	if (sampler->scanner)
 		reel_scanner_begin(sampler->scanner);
 	return NULL;
+}
+
+void reel_sampler_pause(struct reel_sampler *sampler, bool pause)
+{
+	sampler->control->paused = pause;
+}
+
+bool reel_sampler_measure(struct reel_sampler *sampler)
+{
+	sampler->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return sampler->statistics >= 0;
+}
+
+uint64_t reel_sampler_work(const struct reel_sampler *sampler)
+{
+	uint64_t work = sampler->statistics < 0 ? 0 : reel_programs_run_time(&sampler->programs);
+
+	return sampler->scanner ? work + reel_scanner_work(sampler->scanner) : work;
 }
 
 bool reel_sampler_report_waits(struct reel_sampler *sampler)

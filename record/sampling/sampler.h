@@ -210,6 +210,23 @@ void reel_sampler_drop_cpu(struct reel_sampler *sampler, uint32_t cpu);
 /* Limits regions to this size from now on, but never above options.max_stack. */
 void reel_sampler_limit_stack(struct reel_sampler *sampler, uint32_t bytes);
 
+/* Whether reel_sampler_slow_down changes this event: not those that have no frequency, or count
+ * single threads or a cgroup. */
+bool reel_sampler_can_slow_down(const struct reel_sampler *sampler, size_t event);
+/* Lowers options.max_stack, or raises it again. */
+void reel_sampler_cap_stack(struct reel_sampler *sampler, uint32_t bytes);
+/* Divides frequencies by `slowness`, at least 1; each sample's weight is that of its own period. */
+void reel_sampler_slow_down(struct reel_sampler *sampler, double slowness);
+/* Takes no samples meanwhile. */
+void reel_sampler_pause(struct reel_sampler *sampler, bool pause);
+/*
+ * Has the kernel measure the run time of BPF programs, of others, too, until the sampler is closed.
+ * False if it cannot: before Linux 5.8, or without CAP_SYS_ADMIN.
+ */
+bool reel_sampler_measure(struct reel_sampler *sampler);
+/* ns of CPU time of the programs, if measured, and of the process that scans. */
+uint64_t reel_sampler_work(const struct reel_sampler *sampler);
+
 /* The bytes of a region follow the header; see reel_sampler_parts. */
 struct reel_sampler_parts {
 	const struct reel_bpf_sample *sample;

@@ -167,6 +167,31 @@ static bool is_of_threads(const struct reel_sampler *sampler,
 	return sampler->cgroup < 0 && counts_own(sampler, event);
 }
 
+bool reel_sampler_can_slow_down(const struct reel_sampler *sampler, size_t index)
+{
+	const struct reel_sampler_event *event = &sampler->events[index];
+
+	return event->off_cpu ? !event->all_waits : event->frequency && !counts_own(sampler, event);
+}
+
+static void slow_down(const struct reel_sampler *sampler, size_t index,
+		      struct perf_event_attr *attr)
+{
+	const struct reel_sampler_event *event = &sampler->events[index];
+	double frequency;
+
+	if (!sampler->slowness || !reel_sampler_can_slow_down(sampler, index))
+		return;
+	frequency = (double)event->frequency / sampler->slowness;
+	if (event->weight_is_time) {
+		/* The frequency may be below 1 Hz. */
+		attr->freq = 0;
+		attr->sample_period = (uint64_t)(1e9 / frequency);
+	} else {
+		attr->sample_freq = frequency < 1 ? 1 : (uint64_t)frequency;
+	}
+}
+
 /* Opens the cgroup's event, or the CPU's if the kernel does not support cgroup events. */
 static int event_open_for(struct reel_sampler *sampler, size_t index, uint32_t cpu,
 			  struct perf_event_attr *attr, int *fd_ret)
@@ -197,11 +222,14 @@ static struct reel_error *event_open_on(struct reel_sampler *sampler, size_t ind
 		event_attr(event, sampler->has_chains, sampler->programs.save_registers != NULL);
 	struct cpu_event opened = {
 		.cpu = cpu,
+		.event = (uint32_t)index,
+		.output = -1,
 		/* A tracepoint's program runs for all CPUs. */
 		.of_all = event->type == PERF_TYPE_TRACEPOINT,
 		.reports = true,
 	};
 
+	slow_down(sampler, index, &attr);
 	*errnum_ret = event_open_for(sampler, index, cpu, &attr, &opened.fd);
 	if (!*errnum_ret)
 		return add_event(sampler, &opened);
@@ -570,16 +598,58 @@ bool reel_sampler_has_thread_events(const struct reel_sampler *sampler)
 	return false;
 }
 
+/* ---- other frequencies ------------------------------------------------------------ */
+
+/*
+ * Replaces an event by one of the new frequency.  PERF_EVENT_IOC_PERIOD would change the event
+ * itself, but a clock's samples keep the weight of the period that it was opened with
+ * (kernel/events/core.c, perf_swevent_hrtimer: hw.last_period).
+ */
+static void reopen(struct reel_sampler *sampler, struct cpu_event *old)
+{
+	struct perf_event_attr attr = event_attr(&sampler->events[old->event], sampler->has_chains,
+						 sampler->programs.save_registers != NULL);
+	int fd;
+
+	slow_down(sampler, old->event, &attr);
+	/* CPU offline, too many files: the old one goes on, with its own weights. */
+	if (event_open(&attr, -1, (int)old->cpu, 0, sampler->programs.events[old->event], &fd))
+		return;
+	if (old->output >= 0)
+		ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, old->output);
+	close(old->fd);
+	if (sampler->is_enabled)
+		ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+	old->fd = fd;
+}
+
+void reel_sampler_slow_down(struct reel_sampler *sampler, double slowness)
+{
+	sampler->slowness = slowness;
+	for (size_t i = 0; i < sampler->n_cpu_events; i++) {
+		struct cpu_event *event = &sampler->cpu_events[i];
+
+		if (event->reports && reel_sampler_can_slow_down(sampler, event->event))
+			reopen(sampler, event);
+	}
+	for (size_t i = 0; i < sampler->n_events && sampler->scanner; i++)
+		if (sampler->events[i].off_cpu && sampler->events[i].frequency)
+			sampler->control->scan_least =
+				(uint64_t)(1e9 * slowness / (double)sampler->events[i].frequency);
+}
+
 /* ---- CPUs that come and go -------------------------------------------------- */
 
 void reel_sampler_redirect(struct reel_sampler *sampler, uint32_t cpu, int fd)
 {
 	for (size_t i = 0; i < sampler->n_cpu_events && fd >= 0; i++) {
-		const struct cpu_event *event = &sampler->cpu_events[i];
+		struct cpu_event *event = &sampler->cpu_events[i];
 
+		if (event->cpu != cpu || !event->reports)
+			continue;
 		/* If this fails, it is unknown how often the kernel stops the event. */
-		if (event->cpu == cpu && event->reports)
-			ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, fd);
+		ioctl(event->fd, PERF_EVENT_IOC_SET_OUTPUT, fd);
+		event->output = fd;
 	}
 }
 

@@ -15,7 +15,8 @@ struct reel_sampler {
 	size_t n_events;
 	bool has_chains; /* kernel chains, or chains by frame pointers */
 	bool system_wide;
-	int cgroup; /* -1: none */
+	int cgroup;	/* -1: none */
+	int statistics; /* the kernel measures the programs while it is open; -1: it does not */
 	void (*log)(void *context, const char *line);
 	void *log_context;
 	bool all_cpus;
@@ -24,7 +25,8 @@ struct reel_sampler {
 	/* Perf events, for all events and CPUs. */
 	struct cpu_event {
 		int fd;
-		uint32_t cpu;
+		uint32_t cpu, event;
+		int output; /* of reel_sampler_redirect, or -1 */
 		/* Its program runs on all CPUs: keep it when this CPU goes. */
 		bool of_all;
 		/* It reports in another event's buffer when the kernel stops it. */
@@ -33,6 +35,7 @@ struct reel_sampler {
 	} * cpu_events;
 	size_t n_cpu_events, cpu_events_capacity;
 	bool is_enabled;
+	double slowness; /* frequencies are divided by it; 0: they are the requested ones */
 	struct reel_rings *rings;
 	struct reel_bpf_counts *counts;
 	size_t n_counts;

@@ -17,6 +17,7 @@
 #include <bpf/bpf.h>
 
 #include "base/quantity.h"
+#include "record/host/kernel.h"
 #include "record/host/privileges.h"
 
 /* How long a scan may take that the recorder waits for. */
@@ -238,7 +239,9 @@ static struct timespec until_next(struct scans *scans)
 	bool list = uses_list(scans);
 	uint64_t least = list ? at_least(scans->list_cost, REEL_SCANNER_SHARE - WALK_SHARE)
 			      : at_least(scans->cost, REEL_SCANNER_SHARE);
-	uint64_t interval = least > scans->interval ? least : scans->interval;
+	uint64_t slowed = scans->control->scan_least;
+	uint64_t wanted = slowed > scans->interval ? slowed : scans->interval;
+	uint64_t interval = least > wanted ? least : wanted;
 	uint64_t wait = interval / 2 + next_random(scans) % (interval + 1);
 
 	return (struct timespec){
@@ -265,7 +268,7 @@ static void keep_scanning(struct scans *scans)
 		if (n < 0 && errno != EINTR)
 			return;
 		if (n <= 0) {
-			if (!n)
+			if (!n && !scans->control->paused)
 				scan(scans, walk_is_due(scans), false);
 			continue;
 		}
@@ -382,6 +385,11 @@ void reel_scanner_begin(struct reel_scanner *scanner)
 	const char message = BEGIN;
 
 	scanner->stuck = write(scanner->socket, &message, 1) != 1;
+}
+
+uint64_t reel_scanner_work(const struct reel_scanner *scanner)
+{
+	return reel_process_work(scanner->pid);
 }
 
 bool reel_scanner_scan(struct reel_scanner *scanner)
