@@ -326,6 +326,8 @@ enum reel_mark {
 	REEL_MARK_TRIGGER = 1,
 	/* Why data is missing, in all of the recording or in a file of it. */
 	REEL_MARK_NOTE = 2,
+	/* From here on, samples are taken at another frequency or with shorter stacks, or none. */
+	REEL_MARK_STEP = 3,
 };
 
 /* "mark" for kinds of later versions. */

@@ -260,10 +260,15 @@ static struct reel_error *record(struct recording *recording)
 	struct reel_error *error = NULL;
 
 	while (!error && !recording->end.asked) {
-		error = wait_for_data(recording, &set);
+		if (recording->governor.paused)
+			recording_wait_paused(recording);
+		else
+			error = wait_for_data(recording, &set);
 		check_end(recording);
-		if (!error && !recording->end.asked)
+		if (!error && !recording->end.asked && !recording->governor.paused)
 			error = turn(recording);
+		if (!error && !recording->end.asked)
+			error = recording_govern(recording);
 	}
 	free(set.fds);
 	free(set.known);
@@ -275,8 +280,10 @@ static struct reel_error *record(struct recording *recording)
 static struct reel_error *start(struct recording *recording, int *exit_status_ret)
 {
 	const struct reel_options *options = recording->options;
-	struct reel_error *error = reel_sampler_enable(recording->sampler);
+	struct reel_error *error = recording_begin_governor(recording);
 
+	if (!error)
+		error = reel_sampler_enable(recording->sampler);
 	if (error)
 		return error;
 	reel_inspector_hurry(recording->inspector);
@@ -364,6 +371,7 @@ static void print_summary(struct recording *recording)
 				      .cut = recording->backlog.n_cut,
 				      .left_out = reel_inspector_left_out(recording->inspector),
 				      .side_limit = reel_budget_has_refused(recording->budget),
+				      .paused = recording->governor.paused_time,
 			      },
 			      where);
 }

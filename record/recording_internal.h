@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "record/command.h"
+#include "record/budget/governor.h"
 #include "record/host/cpus.h"
 #include "record/processes/kernel_symbols.h"
 #include "record/embedding/embedding.h"
@@ -68,6 +69,14 @@ struct recording_backlog {
 	uint64_t n_cut, n_dropped;
 };
 
+/* What was measured and done for the governor (recording_governor.c). */
+struct recording_governing {
+	uint64_t due;	    /* the next step's time */
+	uint64_t processes; /* their CPU time at the last step */
+	uint64_t cost;	    /* of all processes and programs */
+	double frequency;   /* as applied */
+};
+
 struct recording_end {
 	bool asked;
 	enum reel_end_reason reason;
@@ -81,6 +90,7 @@ struct recording {
 	const struct reel_options *options;
 	struct reel_target target;
 	const char *unreadable; /* why processes cannot be read; NULL: they can */
+	double cpu_limit;	/* CPUs; 0: no limit */
 	struct reel_sampler_event *events;
 	struct reel_budget *budget;
 	struct reel_inspector *inspector;
@@ -115,6 +125,8 @@ struct recording {
 	struct recording_signals signals;
 	struct recording_stream stream;
 	struct recording_backlog backlog;
+	struct reel_governor governor; /* n_ticks 0: no limit and no target */
+	struct recording_governing governing;
 	struct recording_end end;
 };
 
@@ -157,6 +169,15 @@ struct reel_error *recording_finish(struct recording *recording) REEL_MUST_CHECK
 /* ---- recording_cpus.c: CPUs that come and go ---- */
 
 struct reel_error *recording_follow_cpus(struct recording *recording) REEL_MUST_CHECK;
+
+/* ---- recording_governor.c: --cpu-limit and --target-samples ---- */
+
+/* Call it before the first sample. */
+struct reel_error *recording_begin_governor(struct recording *recording) REEL_MUST_CHECK;
+/* Takes a step if one is due. */
+struct reel_error *recording_govern(struct recording *recording) REEL_MUST_CHECK;
+/* While the governor pauses, nothing is read: what the rings have no room for counts as lost. */
+void recording_wait_paused(struct recording *recording);
 
 /* ---- recording_backlog.c: data waiting for the file ---- */
 

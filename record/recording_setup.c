@@ -39,6 +39,9 @@
 /* Opening events for this many takes so long that a message is printed. */
 #define MANY_THREADS 1000
 
+/* Of --cpu-limit, what images of modules may take while sampling. */
+#define IMAGES_SHARE 4
+
 /* ---- events and targets --------------------------------------------------------------- */
 
 static void say_frequency(struct recording *recording, uint64_t limit)
@@ -530,6 +533,7 @@ static struct reel_error *open_embedding(struct recording *recording)
 		.sink = recording->sink,
 		.native = recording->target.elf,
 		.limit = options->embed_limit,
+		.work_share = recording->cpu_limit / IMAGES_SHARE,
 		.everything = options->embed == REEL_EMBED_MODULES,
 		.no_symbols = options->no_symbols,
 		.note = recording_note,
@@ -661,6 +665,8 @@ struct reel_error *recording_open(struct recording *recording)
 	if (options->cgroup)
 		TRY(reel_cgroup_search(options->cgroup, recording->inspector, &recording->cgroup));
 	TRY(find_target(recording));
+	recording->cpu_limit =
+		(double)options->cpu_limit / 1e6 * (double)recording->target.cpus_online;
 	TRY(resolve_events(recording));
 	/* Opening a FIFO may wait for its reader: signals still end the recorder. */
 	TRY(open_output(recording));
@@ -674,6 +680,10 @@ struct reel_error *recording_open(struct recording *recording)
 	TRY(reel_process_events_open(options->build_id_events, wants_kernel_symbols(recording),
 				     recording_note, recording, &recording->process_events));
 	TRY(add_to_sampler(recording));
+	if (options->cpu_limit && !reel_sampler_measure(recording->sampler))
+		recording_say(recording,
+			      "--cpu-limit: this kernel does not measure BPF programs, so "
+			      "their time is not in the limit");
 	TRY(reel_losses_create(&recording->losses));
 	TRY(reel_module_table_create(recording->inspector, &recording->modules));
 	redirect(recording);

@@ -772,8 +772,12 @@ static struct reel_error *write_end(struct recording *recording, enum reel_end_r
  * part's time. */
 static uint64_t embedding_time(const struct recording *recording)
 {
-	uint64_t time = (recording->stream.cut - recording->stream.part_begin) / EMBED_SHARE;
+	uint64_t part = recording->stream.cut - recording->stream.part_begin;
+	uint64_t time = part / EMBED_SHARE;
+	double limit = recording->cpu_limit;
 
+	if (limit > 0 && limit / 2 < 1.0 / EMBED_SHARE)
+		return (uint64_t)((double)part * limit / 2);
 	return time < EMBED_MIN ? EMBED_MIN : time < EMBED_MAX ? time : EMBED_MAX;
 }
 

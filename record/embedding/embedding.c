@@ -133,6 +133,11 @@ static bool is_file(const struct reel_record_module *module, const struct reel_m
 	return module->kind == REEL_MODULE_FILE;
 }
 
+static uint64_t work_free_most(const struct reel_embedding *embedding)
+{
+	return embedding->options.work_share > 0 ? 0 : WORK_FREE;
+}
+
 struct reel_error *reel_embedding_create(const struct reel_embedding_options *options,
 					 struct reel_embedding **ret)
 {
@@ -150,7 +155,7 @@ struct reel_error *reel_embedding_create(const struct reel_embedding_options *op
 	};
 	embedding->bytes_left = options->limit;
 	embedding->begun = reel_now();
-	embedding->work_free = WORK_FREE;
+	embedding->work_free = work_free_most(embedding);
 	embedding->files_max = find_files_max();
 	*ret = embedding;
 	return NULL;
@@ -389,7 +394,10 @@ static void leave_out(struct reel_embedding *embedding, struct module *module, c
 /* Remaining CPU time of images while recording. */
 static uint64_t work_left(const struct reel_embedding *embedding)
 {
-	uint64_t all = embedding->work_free + (reel_now() - embedding->begun) / WORK_SHARE;
+	double share = embedding->options.work_share > 0 ? embedding->options.work_share
+							 : 1.0 / WORK_SHARE;
+	uint64_t all =
+		embedding->work_free + (uint64_t)((double)(reel_now() - embedding->begun) * share);
 
 	return embedding->work < all ? all - embedding->work : 0;
 }
@@ -755,8 +763,8 @@ void reel_embedding_restart(struct reel_embedding *embedding)
 	embedding->ends = false;
 	embedding->interim = 0;
 	embedding->work_free = (now - embedding->begun) / WORK_FREE_SHARE;
-	if (embedding->work_free > WORK_FREE)
-		embedding->work_free = WORK_FREE;
+	if (embedding->work_free > work_free_most(embedding))
+		embedding->work_free = work_free_most(embedding);
 	embedding->begun = now;
 	embedding->work = 0;
 	embedding->work_again = 0;

@@ -20,6 +20,9 @@ struct reel_embedding_options {
 	/* The ELF kind of processes whose kind is not known yet. */
 	struct reel_elf_kind native;
 	uint64_t limit; /* bytes of images in a file at most */
+	/* Share of one CPU that images get while sampling, without more at first; 0: no limit
+	 * beyond the usual one. */
+	double work_share;
 	bool everything, no_symbols;
 	/* Gets the reason why a module was left out. */
 	void (*note)(void *context, const char *line);

@@ -11,6 +11,7 @@
 #include "record/options/config.h"
 #include "record/options/options.h"
 #include "record/options/perf_options.h"
+#include "base/decimal.h"
 #include "base/quantity.h"
 
 /* Frames of some programs take 300 kB (lame's); a sample of that size costs the CPU some 35 us. */
@@ -38,6 +39,7 @@
 #define RINGS_MAX	   256
 #define CPU_MAX		   65535
 #define MAX_RATE_DEFAULT   10000
+#define CPU_LIMIT_MIN	   100 /* millionths */
 #define OFF_CPU_DEFAULT	   99
 #define OFF_CPU_MAX	   10000
 #define MIN_BLOCK_DEFAULT  10000 /* ns */
@@ -72,6 +74,8 @@ enum long_option {
 	OPTION_NO_INTERPRETERS,
 	OPTION_JAVA_PERFMAP,
 	OPTION_CALL_GRAPH,
+	OPTION_CPU_LIMIT,
+	OPTION_TARGET_SAMPLES,
 	OPTION_OFF_CPU,
 	OPTION_MIN_BLOCK,
 	OPTION_WAKERS,
@@ -142,6 +146,13 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "max-stack", OPTION_MAX_STACK, "BYTES", 0,
 	  "Record up to BYTES of each stack (512K, at most 1M)", 0 },
+	{ "cpu-limit", OPTION_CPU_LIMIT, "PERCENT", 0,
+	  "Use at most PERCENT of each CPU for recording, such as 0.5, over each 10 s: lower the "
+	  "frequency, then cut stacks, then pause (no limit)",
+	  0 },
+	{ "target-samples", OPTION_TARGET_SAMPLES, "N/UNIT", 0,
+	  "Lower the frequency so that about N samples are taken per s, m, h or d, such as 40000/h",
+	  0 },
 	{ "duration", OPTION_DURATION, "TIME", 0, "Stop after TIME, e.g. 10s, 2m, 1h", 0 },
 	{ NULL, 0, NULL, 0, "Content:", 3 },
 	{ "scrub", OPTION_SCRUB, NULL, 0,
@@ -396,6 +407,36 @@ static void parse_min_free(struct argp_state *state, struct reel_options *option
 			 : reel_quantity_size(number, &options->min_free));
 }
 
+/* ---- limits --------------------------------------------------------------------------- */
+
+static void parse_cpu_limit(struct argp_state *state, const char *text, uint64_t *ret)
+{
+	const char *end;
+
+	if (!reel_decimal_parse(text, 10000, &end, ret) ||
+	    strcmp(end, *end == '%' ? "%" : "") != 0 || *ret < CPU_LIMIT_MIN || *ret > 1000000)
+		argp_error(state,
+			   "--cpu-limit: invalid share '%s' (expected 0.01 to 100, in percent)",
+			   text);
+}
+
+/* 40000/h */
+static void parse_target(struct argp_state *state, const char *text, struct reel_options *options)
+{
+	const char *slash = strchrnul(text, '/');
+	_cleanup_free_ char *number = need(state, strndup(text, (size_t)(slash - text)));
+	char time[3] = { '1', *slash ? slash[1] : '\0' };
+
+	if (!time[1] || slash[2] || !strchr("smhd", time[1]))
+		argp_error(
+			state,
+			"--target-samples: invalid rate '%s' (expected e.g. 40000/h, 600/m, 10/s)",
+			text);
+	check(state, "--target-samples",
+	      reel_quantity_number(number, 1, 1000000000, &options->target_samples));
+	check(state, "--target-samples", reel_quantity_duration(time, &options->target_time));
+}
+
 /* ---- settings --------------------------------------------------------------------------- */
 
 enum setting_kind {
@@ -530,6 +571,10 @@ static void check_together(struct argp_state *state, struct reel_options *option
 		argp_error(state, "-q and -v cannot be combined");
 	if (options->has_min_block && !options->all_waits)
 		argp_error(state, "--min-block requires --off-cpu=all");
+	if (options->cpu_limit && options->all_waits)
+		argp_error(state,
+			   "--cpu-limit cannot be combined with --off-cpu=all: each wait costs "
+			   "time");
 	if (options->java_perfmap && options->no_jit_names)
 		argp_error(state,
 			   "--java-perfmap cannot be combined with --no-jit-names or --no-symbols");
@@ -628,6 +673,12 @@ static error_t parse_other(int key, char *argument, struct argp_state *state,
 		if (strcmp(argument, "none") != 0)
 			check(state, "--max-rate",
 			      reel_quantity_number(argument, 1, 10000000, &options->max_rate));
+		return 0;
+	case OPTION_CPU_LIMIT:
+		parse_cpu_limit(state, argument, &options->cpu_limit);
+		return 0;
+	case OPTION_TARGET_SAMPLES:
+		parse_target(state, argument, options);
 		return 0;
 	case OPTION_OFF_CPU:
 		options->off_cpu = true;

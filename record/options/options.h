@@ -83,6 +83,9 @@ struct reel_options {
 	enum reel_kallsyms_wanted kallsyms;
 	bool frame_chain;
 	uint64_t duration;   /* ns, 0: no end */
+	uint64_t cpu_limit;  /* millionths of each CPU; 0: none */
+	/* Samples per time in ns; 0: as many as the frequency gives. */
+	uint64_t target_samples, target_time;
 	uint64_t max_stack;  /* bytes */
 	bool raw_stacks;     /* do not scrub data in stacks and registers */
 	uint64_t side_limit; /* bytes; record/budget/budget.h */

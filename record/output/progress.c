@@ -130,6 +130,9 @@ void reel_progress_summary(const struct reel_output_counts *counts,
 		     "cut because the output was too slow");
 	print_if_any(shortage->left_out, "process or file did not answer in time",
 		     "processes or files did not answer in time");
+	if (shortage->paused)
+		fprintf(stderr, ", paused for %.1f s because of --cpu-limit",
+			(double)shortage->paused / (double)REEL_NS_PER_SECOND);
 	if (shortage->side_limit)
 		fputs(", some because of --side-limit", stderr);
 	fprintf(stderr, " -> %s\n", where);

@@ -34,6 +34,7 @@ struct reel_progress_shortage {
 	uint64_t above_rate; /* hits dropped because of --max-rate */
 	uint64_t dropped, cut, left_out;
 	bool side_limit; /* has been reached */
+	uint64_t paused; /* ns, because of --cpu-limit */
 };
 
 /* "12,345 samples, 3.1 MB (251 B/sample), 0 lost, 17 stacks cut -> a.reel" */

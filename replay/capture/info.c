@@ -211,6 +211,7 @@ const char *reel_mark_name(uint64_t kind)
 	static const char *const names[] = {
 		[REEL_MARK_TRIGGER] = "trigger",
 		[REEL_MARK_NOTE] = "note",
+		[REEL_MARK_STEP] = "step",
 	};
 
 	return NAME_OF(names, kind, "mark");
