@@ -1168,6 +1168,9 @@ struct reel_rewrite_options {
 	/* Cut: only samples with these ids, in ascending order; NULL: all. */
 	const uint64_t *samples;
 	size_t n_samples;
+	/* Merge: only samples, losses and marks from this Unix time to that one, in ns; blocks of
+	 * other samples are not read.  A `to` of 0: no end. */
+	uint64_t from, to;
 };
 
 /* The results of the same functions; members of other functions are 0. */
@@ -1260,6 +1263,10 @@ struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *ou
 struct reel_error *reel_captures_merge(const char *const *paths, const char *output,
 				       const struct reel_rewrite_options *options,
 				       struct reel_rewrite_counts *counts);
+/* The same, into an open and empty file, which stays open; `name` is for messages. */
+struct reel_error *reel_captures_merge_fd(const char *const *paths, int fd, const char *name,
+					  const struct reel_rewrite_options *options,
+					  struct reel_rewrite_counts *counts);
 
 /*
  * Writes a copy with images of the present files that contain all its traces need: unwind

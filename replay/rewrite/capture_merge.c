@@ -27,7 +27,7 @@ struct inputs {
 	struct reel_identities identities;
 	struct input *all;
 	size_t n;
-	const struct reel_output_file *output;
+	const struct reel_output_file *output; /* NULL: nameless */
 	/* For the new capture; its strings are borrowed from `common`. */
 	struct reel_record_capture capture;
 	uint8_t *common[6];
@@ -39,10 +39,10 @@ struct inputs {
 
 static bool is_output(const struct inputs *inputs, const struct reel_reader *reader)
 {
-	const struct reel_output_place *place = &inputs->output->place;
+	const struct reel_output_place *place = inputs->output ? &inputs->output->place : NULL;
 	struct stat status;
 
-	return place->exists && S_ISREG(place->status.st_mode) &&
+	return place && place->exists && S_ISREG(place->status.st_mode) &&
 	       !fstat(reel_reader_fd(reader), &status) && status.st_dev == place->status.st_dev &&
 	       status.st_ino == place->status.st_ino;
 }
@@ -358,15 +358,27 @@ static struct reel_error *define_origin(void *context, struct reel_block_item *i
 	return reel_merge_define_module(copy, &item->record);
 }
 
+static bool is_in_time(const struct reel_merge_copy *copy, uint64_t time)
+{
+	return time >= copy->from && time <= copy->to;
+}
+
 static struct reel_error *copy_item(void *context, struct reel_block_item *item)
 {
 	struct reel_merge_copy *copy = context;
 
 	switch (item->kind) {
 	case REEL_ITEM_RECORD:
+		if ((item->record.id == REEL_RECORD_LOSS &&
+		     !is_in_time(copy, item->record.loss.time)) ||
+		    (item->record.id == REEL_RECORD_MARK &&
+		     !is_in_time(copy, item->record.mark.time)))
+			return NULL;
 		return reel_merge_copy_record(copy, &item->record);
 	case REEL_ITEM_SAMPLE:
-		return reel_merge_copy_sample(copy, &item->sample);
+		return is_in_time(copy, item->sample.time)
+			       ? reel_merge_copy_sample(copy, &item->sample)
+			       : NULL;
 	case REEL_ITEM_UNKNOWN:
 		copy->merge->counts.unknown++;
 		return NULL;
@@ -400,7 +412,9 @@ static struct reel_error *copy_blocks(struct reel_merge_copy *copy)
 		struct reel_error *damage = NULL, *error;
 
 		if (blocks[i].header.type == REEL_BLOCK_INDEX ||
-		    blocks[i].header.type == REEL_BLOCK_KEYS)
+		    blocks[i].header.type == REEL_BLOCK_KEYS ||
+		    (blocks[i].header.type == REEL_BLOCK_SAMPLES &&
+		     !reel_block_overlaps(&blocks[i].header, copy->from, copy->to)))
 			continue;
 		copy->merge->counts.unknown += !reel_block_is_known(&blocks[i].header);
 		TRY(walk_block(copy->block_reader, &blocks[i], copy_item, copy, &damage));
@@ -437,12 +451,25 @@ static struct reel_error *check_end(struct reel_merge_copy *copy)
 	if (time > merge->end_time)
 		merge->end_time = time;
 	TRY(report(copy, reel_end_counts_check_side(end_counts, copy->reader)));
-	TRY(report(copy, reel_end_counts_check_samples(end_counts, copy->reader)));
-	if (!end_counts->end.blocks)
+	if (end_counts->end.blocks)
+		merge->side_missing += end_counts->end.side_records - end_counts->side_records;
+	/* Some blocks of samples were not read. */
+	if (merge->options.from || merge->options.to)
 		return NULL;
-	merge->side_missing += end_counts->end.side_records - end_counts->side_records;
-	merge->samples_missing += end_counts->end.samples - end_counts->samples;
+	TRY(report(copy, reel_end_counts_check_samples(end_counts, copy->reader)));
+	if (end_counts->end.blocks)
+		merge->samples_missing += end_counts->end.samples - end_counts->samples;
 	return NULL;
+}
+
+static void set_times(struct reel_merge_copy *copy)
+{
+	uint64_t from = copy->merge->options.from, to = copy->merge->options.to;
+
+	copy->from = from > copy->shift ? from - copy->shift : 0;
+	copy->to = UINT64_MAX;
+	if (to)
+		copy->to = to > copy->shift ? to - copy->shift : 0;
 }
 
 static struct reel_error *copy_open(struct reel_merge_copy *copy)
@@ -452,6 +479,7 @@ static struct reel_error *copy_open(struct reel_merge_copy *copy)
 
 	TRY(report_all(copy, problems, n_problems));
 	TRY(walk_side_blocks(copy, define));
+	set_times(copy);
 	TRY(walk_side_blocks(copy, define_origin));
 	TRY(copy_blocks(copy));
 	TRY(check_end(copy));
@@ -559,22 +587,28 @@ static struct reel_error *write_merged(struct reel_merge *merge, struct inputs *
 	return NULL;
 }
 
+static struct reel_error *merge_into(struct reel_merge *merge, struct inputs *inputs,
+				     const char *const *paths, int fd, const char *name)
+{
+	TRY(find_captures(inputs, paths));
+	inputs->capture.start_time = inputs->capture.start_wall_time;
+	return write_merged(merge, inputs, fd, name);
+}
+
+/* `fd` -1: creates the file `output`. */
 static struct reel_error *merge_to(struct reel_merge *merge, struct inputs *inputs,
-				   const char *const *paths, const char *output)
+				   const char *const *paths, int fd, const char *output)
 {
 	const char *const *identities = merge->options.identities;
 	struct reel_output_file file;
-	struct reel_error *error;
 
 	for (size_t i = 0; identities && identities[i]; i++)
 		TRY(reel_identities_load(&inputs->identities, identities[i]));
+	if (fd >= 0)
+		return merge_into(merge, inputs, paths, fd, output);
 	TRY(reel_output_file_open(output, REEL_PLACE_PRIVATE, -1, &file));
 	inputs->output = &file;
-	error = find_captures(inputs, paths);
-	inputs->capture.start_time = inputs->capture.start_wall_time;
-	if (!error)
-		error = write_merged(merge, inputs, file.fd, output);
-	return reel_output_file_close(&file, error);
+	return reel_output_file_close(&file, merge_into(merge, inputs, paths, file.fd, output));
 }
 
 static void merge_free(struct reel_merge *merge)
@@ -586,9 +620,9 @@ static void merge_free(struct reel_merge *merge)
 }
 #define _cleanup_merge_ __attribute__((cleanup(merge_free)))
 
-struct reel_error *reel_captures_merge(const char *const *paths, const char *output,
-				       const struct reel_rewrite_options *options,
-				       struct reel_rewrite_counts *counts)
+struct reel_error *reel_captures_merge_fd(const char *const *paths, int fd, const char *output,
+					  const struct reel_rewrite_options *options,
+					  struct reel_rewrite_counts *counts)
 {
 	_cleanup_merge_ struct reel_merge merge = { 0 };
 	_cleanup_inputs_ struct inputs inputs = { .options = &merge.options };
@@ -597,8 +631,15 @@ struct reel_error *reel_captures_merge(const char *const *paths, const char *out
 	reel_contents_init(&merge.contents);
 	reel_contents_init(&merge.files);
 	TRY(reel_origins_create(&merge.hosts));
-	TRY(merge_to(&merge, &inputs, paths, output));
+	TRY(merge_to(&merge, &inputs, paths, fd, output));
 	merge.counts.bytes_read = inputs.size;
 	reel_sized_give(counts, sizeof(*counts), &merge.counts);
 	return NULL;
+}
+
+struct reel_error *reel_captures_merge(const char *const *paths, const char *output,
+				       const struct reel_rewrite_options *options,
+				       struct reel_rewrite_counts *counts)
+{
+	return reel_captures_merge_fd(paths, -1, output, options, counts);
 }
