@@ -182,7 +182,7 @@ static int make(struct new_capture *command)
 {
 	const struct new_capture_verb *verb = command->verb;
 	const struct options *options = &command->common;
-	const struct reel_filter filter = options_of_filter(options);
+	struct reel_filter filter;
 	REEL_SIZED(reel_rewrite_counts, counts);
 	_cleanup_free_ char *remark = NULL;
 	struct session session;
@@ -192,6 +192,7 @@ static int make(struct new_capture *command)
 
 	if (!session_open(&session, options))
 		return STATUS_ERROR;
+	filter = options_of_filter(session.options);
 	command->rewrite.filter = &filter;
 	if (!find_samples(command, &session)) {
 		session_close(&session);

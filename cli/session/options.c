@@ -11,6 +11,7 @@
 #include "cli/print/text.h"
 #include "cli/session/debuginfod_cache.h"
 #include "cli/session/options.h"
+#include "cli/session/wall_time.h"
 
 enum {
 	KEY_PID = 0x100,
@@ -37,10 +38,15 @@ enum {
 	KEY_NO_SANDBOX,
 	KEY_DEBUGINFOD,
 	KEY_NO_DEBUGINFOD,
+	KEY_AT,
+	KEY_FOR,
+	KEY_SINCE,
+	KEY_UNTIL,
 	KEY_DEBUGINFOD_TIMEOUT,
 	KEY_DEBUGINFOD_MAX_SIZE,
 };
 
+#define LENGTH_AT	    (60 * REEL_NS_PER_SECOND)
 #define DEBUGINFOD_TIMEOUT  (300 * REEL_NS_PER_SECOND)
 #define DEBUGINFOD_MAX_SIZE (UINT64_C(2) << 30)
 
@@ -319,6 +325,32 @@ bool shard_parse(const char *text, struct shard *ret)
 	return true;
 }
 
+static void parse_wall_time(const char *name, const char *arg, struct argp_state *state,
+			    uint64_t *ret)
+{
+	if (!wall_time_parse(arg, reel_clock_now(CLOCK_REALTIME), ret))
+		options_error(state,
+			      "%s: invalid time '%s' (expected e.g. '2026-11-27 03:17', 03:17:30, "
+			      "2026-11-27T03:17Z, '2026-11-27 03:17 +02:00')",
+			      name, arg);
+}
+
+static void end_wall_times(struct options *options, struct argp_state *state)
+{
+	struct wall_range *wall = &options->wall;
+
+	if (wall->length && !wall->from)
+		argp_error(state, "--for needs --at or --since");
+	if (wall->length && !wall->to)
+		wall->to = wall->from + wall->length;
+	wall->length = 0;
+	if (wall->to && wall->to <= wall->from)
+		argp_error(state, "the selected time ends before it begins");
+	if ((wall->from || wall->to) && (options->from || options->to))
+		argp_error(state, "--time since the first sample does not go with --at, --since "
+				  "and --until");
+}
+
 static bool parse_runtime(const char *text, enum reel_runtimes_shown *ret)
 {
 	static const char *const names[] = {
@@ -382,10 +414,28 @@ static error_t parse_value(int key, char *arg, struct argp_state *state)
 		add_short_label(&options->labels, key, arg, state);
 		return 0;
 	case KEY_TIME:
-		if (!time_range_parse(arg, &options->from, &options->to))
+		if (!time_range_parse(arg, &options->from, &options->to) &&
+		    !wall_range_parse(arg, &options->wall.from, &options->wall.to))
 			options_error(state,
-				      "--time: invalid range '%s' (expected e.g. 1.5..3, 200ms..)",
+				      "--time: invalid range '%s' (expected e.g. 1.5..3, 200ms.., "
+				      "'2026-11-27 03:17..03:19')",
 				      arg);
+		return 0;
+	case KEY_AT:
+	case KEY_SINCE:
+		parse_wall_time(key == KEY_AT ? "--at" : "--since", arg, state,
+				&options->wall.from);
+		if (key == KEY_AT && !options->wall.length)
+			options->wall.length = LENGTH_AT;
+		return 0;
+	case KEY_UNTIL:
+		parse_wall_time("--until", arg, state, &options->wall.to);
+		return 0;
+	case KEY_FOR:
+		options_check(state, "--for", reel_quantity_duration(arg, &options->wall.length));
+		return 0;
+	case ARGP_KEY_END:
+		end_wall_times(options, state);
 		return 0;
 	case KEY_OFF_CPU:
 	case KEY_WAKERS:
@@ -449,8 +499,15 @@ static const struct argp_option filter_options[] = {
 	  0 },
 	{ "time", KEY_TIME, "A..B", 0,
 	  "Select only this time since the first sample, in seconds or with a unit (ns us ms s m "
-	  "h); either end may be omitted",
+	  "h), or by the wall clock, e.g. '2026-11-27 03:17..03:19'; either end may be omitted",
 	  0 },
+	{ "at", KEY_AT, "TIME", 0,
+	  "Select only a minute, or --for, from this time on, e.g. '2026-11-27 03:17', 03:17:30, "
+	  "2026-11-27T02:17Z (local time, unless it ends in Z, UTC or an offset such as +02:00)",
+	  0 },
+	{ "for", KEY_FOR, "DURATION", 0, "Length of --at or --since, e.g. 30s, 2m", 0 },
+	{ "since", KEY_SINCE, "TIME", 0, "Select only samples from this time on, as in --at", 0 },
+	{ "until", KEY_UNTIL, "TIME", 0, "Select only samples up to this time, as in --at", 0 },
 	{ "event", OPTION_TEXT(struct options, event), "NAME", 0,
 	  "Select only samples of this event, e.g. 'latency:*'", 0 },
 	{ "off-cpu", KEY_OFF_CPU, NULL, 0,

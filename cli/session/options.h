@@ -49,6 +49,12 @@ struct shard {
 	uint32_t number, count;
 };
 
+/* Unix times, ns. */
+struct wall_range {
+	uint64_t from, to;
+	uint64_t length; /* of --for, until the options are complete */
+};
+
 enum sandbox_wanted {
 	SANDBOX_OFF,
 	SANDBOX_BY_INPUT, /* for standard input */
@@ -91,7 +97,8 @@ struct options {
 	struct label_list labels;
 	struct where_list wheres;
 	struct field_list fields; /* keys of labels and of --by */
-	uint64_t from, to;
+	uint64_t from, to;	  /* since the first sample */
+	struct wall_range wall;	  /* the same by the wall's clock; 0: an open end */
 	struct shard shard;
 	/*
 	 * A capture without matching samples is not an error: the command reads further captures.

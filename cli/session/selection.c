@@ -36,7 +36,8 @@ bool selection_is_filtered(const struct options *options)
 {
 	return options->pids.count || options->tids.count || options->cpus.count ||
 	       options->comms.count || options->labels.count || options->wheres.count ||
-	       options->from || options->to || options->event;
+	       options->from || options->to || options->wall.from || options->wall.to ||
+	       options->event;
 }
 
 /* ---- available values ------------------------------------------------------------------------ */

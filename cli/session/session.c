@@ -7,6 +7,7 @@
 #include "cli/session/debuginfod.h"
 #include "cli/session/sandbox.h"
 #include "cli/session/session.h"
+#include "cli/session/wall_time.h"
 #include "cli/print/text.h"
 
 bool trace_is_cut(const struct reel_trace *trace)
@@ -184,13 +185,37 @@ static void prepare_to_read(void *context)
 		enter_sandbox(options);
 }
 
-struct reel_error *session_try_open(struct session *session, const struct options *options)
+/* The options' times of the wall clock, since the first sample. */
+static struct reel_error *convert_times(struct session *session)
 {
+	const struct reel_capture_info *info = session->info;
+	const struct wall_range *wall = &session->own.wall;
+	uint64_t first = info->first_sample_time - info->start_time + info->start_wall_time;
+	uint64_t last = info->last_sample_time - info->start_time + info->start_wall_time;
+
+	if (!info->start_wall_time)
+		return reel_error_create(REEL_ERROR_INVALID, "%s: its wall-clock time is unknown",
+					 info->path);
+	if ((wall->to && wall->to <= first) || wall->from > last)
+		return reel_error_create(
+			REEL_ERROR_NOT_FOUND,
+			"%s: no samples in the selected time; the capture is from %s to %s",
+			info->path, format_local_time(first).text, format_local_time(last).text);
+	session->own.from = wall->from > first ? wall->from - first : 0;
+	session->own.to = wall->to ? wall->to - first : 0;
+	if (!session->own.quiet)
+		complain("%s: selected from %s to %s", info->path,
+			 format_local_time(first + session->own.from).text,
+			 format_local_time(wall->to ? wall->to : last).text);
+	return NULL;
+}
+
+static struct reel_error *open_capture(struct session *session)
+{
+	const struct options *options = session->options;
 	struct reel_capture_options capture_options = options_of_capture(options);
 	struct reel_error *error;
 
-	*session = (struct session){ .options = options, .scout = -1 };
-	progress_start(&session->progress, !options->quiet);
 	capture_options.progress = show_progress;
 	capture_options.progress_context = session;
 	capture_options.opened = prepare_to_read;
@@ -198,12 +223,29 @@ struct reel_error *session_try_open(struct session *session, const struct option
 	error = reel_capture_open(options->file, &capture_options, &session->capture);
 	if (session->scout >= 0)
 		debuginfod_scout(error ? NULL : session->capture, options, session->scout);
+	if (error)
+		return error;
+	session->info = reel_capture_info(session->capture);
+	return options->wall.from || options->wall.to ? convert_times(session) : NULL;
+}
+
+struct reel_error *session_try_open(struct session *session, const struct options *options)
+{
+	struct reel_error *error;
+
+	*session = (struct session){ .options = options, .scout = -1 };
+	if (options->wall.from || options->wall.to) {
+		session->own = *options;
+		session->options = &session->own;
+	}
+	progress_start(&session->progress, !options->quiet);
+	error = open_capture(session);
 	if (error) {
 		progress_end(&session->progress);
+		reel_capture_close(session->capture);
 		session->capture = NULL;
 		return error;
 	}
-	session->info = reel_capture_info(session->capture);
 	session->events = reel_capture_events(session->capture, &session->n_events);
 	sort_events(session);
 	return NULL;

@@ -43,6 +43,8 @@ void quality_print_steps(const struct quality *quality, FILE *file);
 
 struct session {
 	const struct options *options;
+	/* The options' copy if their times of the wall clock were converted. */
+	struct options own;
 	struct reel_capture *capture;
 	const struct reel_capture_info *info;
 	const struct reel_event_info *events;
