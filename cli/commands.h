@@ -26,6 +26,7 @@ int command_scrub(int argc, char **argv);
 int command_cut(int argc, char **argv);
 int command_core(int argc, char **argv);
 int command_gdb(int argc, char **argv);
+int command_ls(int argc, char **argv);
 int command_merge(int argc, char **argv);
 int command_shrink(int argc, char **argv);
 int command_pack(int argc, char **argv);

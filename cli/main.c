@@ -47,6 +47,8 @@ static const struct command commands[] = {
 	{ "info", "summarize a capture: metadata, modules, losses, completeness of its traces",
 	  command_info },
 	{ "doctor", "diagnose missing symbols and debug information", command_doctor },
+	{ "ls", "list the captures in a directory: host, time, samples, losses, programs",
+	  command_ls },
 	{ "dump", "print every record of a capture, as text or JSON", command_dump },
 	{ "table", "print the unwind table of an ELF file", command_table },
 	{ "import", "convert a perf.data file to a capture", command_import },

@@ -1343,6 +1343,44 @@ struct reel_error *reel_capture_unpack(struct reel_capture *capture, const char 
 				       const struct reel_unpack_options *options,
 				       struct reel_unpack_counts *counts);
 
+/* ---- outlines ------------------------------------------------------------------- */
+
+struct reel_outline_comm {
+	const char *name;
+	uint64_t samples;
+};
+
+/* What a capture contains, found without reading its stacks. */
+struct reel_outline {
+	uint8_t file_id[16];
+	const char *hostname;
+	/* Unix times, ns: of its start and of its end, which is that of its last block if the
+	 * recorder did not finish it. */
+	uint64_t start, end;
+	/* The same of its samples; both 0: no samples. */
+	uint64_t first_sample, last_sample;
+	uint64_t file_size;
+	bool complete; /* the recorder finished it */
+	bool encrypted;
+	const char *problem; /* the first damage found; NULL: none */
+	/* Only with `contents`: the number of samples, lost data by enum reel_loss, and the threads'
+	 * names with most samples first. */
+	uint64_t samples, lost[REEL_LOSS_COUNT];
+	const struct reel_outline_comm *comms;
+	size_t n_comms;
+};
+
+/*
+ * Reads the outline of the capture at `path`; it lives until reel_outline_destroy.  `identities` as
+ * in reel_capture_options, or NULL.  With `contents` reads all side records and the heads of samples,
+ * else only headers and the first and last side records.
+ *
+ * Errors: as reel_capture_open; CORRUPT also if the capture's start is unknown.
+ */
+struct reel_error *reel_outline_read(const char *path, const char *const *identities, bool contents,
+				     const struct reel_outline **ret);
+void reel_outline_destroy(const struct reel_outline *outline);
+
 /* ---- live captures -------------------------------------------------------------- */
 
 /*

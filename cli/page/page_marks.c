@@ -8,6 +8,7 @@
 #include "cli/print/memory.h"
 #include "cli/print/text.h"
 #include "cli/session/moments.h"
+#include "cli/session/summary.h"
 
 /* The recorder reports losses of each CPU; a page has room for few marks. */
 #define STEP	  UINT64_C(100000000)
@@ -109,14 +110,6 @@ static void add_loss(struct marks *marks, const struct moment *moment)
 	}
 	marks->items = memory_reserve(marks->items, &marks->capacity, marks->n, sizeof(mark));
 	marks->items[marks->n++] = mark;
-}
-
-/* Other causes leave a sample with less data. */
-static bool is_sample_missing(enum reel_loss cause)
-{
-	return cause == REEL_LOSS_RING_FULL || cause == REEL_LOSS_RING_BUSY ||
-	       cause == REEL_LOSS_RECORDER || cause == REEL_LOSS_THROTTLED ||
-	       cause == REEL_LOSS_MISSED || cause == REEL_LOSS_CPU_NOT_WATCHED;
 }
 
 /* ---- threads, and programs that they start -------------------------------------------------- */
@@ -233,7 +226,7 @@ static void print_losses(const struct marks *marks, FILE *file)
 		fprintf(file, "%s[%" PRIu64 ",", i ? "," : "", marks->items[i].time);
 		json_escaped_text(reel_loss_name(marks->items[i].cause), file);
 		fprintf(file, ",%" PRIu64 ",%d]", marks->items[i].count,
-			is_sample_missing(marks->items[i].cause));
+			loss_is_of_samples(marks->items[i].cause));
 	}
 	fprintf(file, "],\"markStep\":%" PRIu64 ",\n", marks->step);
 }

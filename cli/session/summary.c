@@ -48,6 +48,13 @@ void summary_print_events(const struct session *session, FILE *file)
 		fputs("none", file);
 }
 
+bool loss_is_of_samples(enum reel_loss cause)
+{
+	return cause == REEL_LOSS_RING_FULL || cause == REEL_LOSS_RING_BUSY ||
+	       cause == REEL_LOSS_RECORDER || cause == REEL_LOSS_THROTTLED ||
+	       cause == REEL_LOSS_MISSED || cause == REEL_LOSS_CPU_NOT_WATCHED;
+}
+
 /* For a loss of bytes instead of samples, only the traces that needed these bytes are affected. */
 static uint64_t count_that_matters(const struct quality *quality, int cause, uint64_t count)
 {

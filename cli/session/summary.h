@@ -15,6 +15,8 @@ void summary_print_events(const struct session *session, FILE *file);
 void losses_print(const uint64_t *counts, const struct quality *quality, FILE *file);
 /* Of a cause: a number, or a time. */
 struct short_text loss_amount(int cause, uint64_t count);
+/* Samples are missing; other causes leave a sample with less data. */
+bool loss_is_of_samples(enum reel_loss cause);
 /* Of the whole capture. */
 void losses_print_all(const struct session *session, const struct quality *quality, FILE *file);
 void losses_count(const struct reel_capture *capture, uint64_t *counts);
