@@ -270,7 +270,7 @@ static int draw_capture(const struct flamegraph_options *options)
 		if (session_visit(&session, flame_profile_add, &profile) &&
 		    groups_have_labels(profile.groups, profile.n_groups, &session)) {
 			const struct flame_source source = {
-				.path = session.info->path,
+				.path = session.name,
 				.quality = &session.quality,
 				.info = session.info,
 			};

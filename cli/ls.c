@@ -157,7 +157,7 @@ static int list(const struct ls *ls, const struct folder *folder)
 		}
 	}
 	if (!folder->n)
-		complain("%s: no captures in this directory", ls->common.file);
+		complain("%s: no readable captures in this directory", ls->common.file);
 	if (folder->others && !ls->common.quiet)
 		complain("%s: %s ignored, which are not captures", ls->common.file,
 			 format_plural(folder->others, "file").text);

@@ -212,7 +212,7 @@ static bool pack_capture(struct making *making, struct session *session,
 	     session_explain_labels(session, &adding.values);
 	if (ok) {
 		struct page_source source = {
-			.of = { .path = session->info->path,
+			.of = { .path = session->name,
 				.quality = &session->quality,
 				.info = session->info },
 			.capture = session->capture,

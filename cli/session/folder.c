@@ -2,12 +2,27 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/files.h"
+#include "base/quantity.h"
 #include "cli/print/text.h"
 #include "cli/session/folder.h"
+#include "cli/session/sandbox.h"
+#include "cli/session/wall_time.h"
+
+/* A recorder that ends one part and begins the next takes less. */
+#define GAP_MIN REEL_NS_PER_SECOND
+/* List at most this many gaps, and count the rest. */
+#define GAPS_MAX 10
 
 bool folder_is(const char *path)
 {
@@ -122,4 +137,236 @@ struct reel_error *folder_read(const struct options *options, bool contents, str
 		qsort(ret->parts, ret->n, sizeof(*ret->parts), compare_parts);
 	drop_copies(ret);
 	return error;
+}
+
+/* ---- what is missing ------------------------------------------------------------------------- */
+
+struct gaps {
+	const struct options *options;
+	uint64_t n, time;
+};
+
+static void add_gap(struct gaps *gaps, const char *host, uint64_t from, uint64_t to)
+{
+	uint64_t end = gaps->options->wall.to;
+
+	if (end && to > end)
+		to = end;
+	if (to <= from || to - from < GAP_MIN)
+		return;
+	gaps->time += to - from;
+	if (gaps->n++ < GAPS_MAX)
+		complain("%s: nothing was recorded%s%s from %s to %s (%s)", gaps->options->file,
+			 *host ? " on " : "", host, format_local_time(from).text,
+			 format_local_time(to).text, format_nanoseconds(to - from).text);
+}
+
+static bool is_in_time(const struct options *options, const struct reel_outline *part)
+{
+	const struct wall_range *wall = &options->wall;
+
+	return part->end >= wall->from && (!wall->to || part->start <= wall->to);
+}
+
+/* Of all hosts, also those without a part of the time. */
+static void report_gaps(const struct options *options, const struct folder *folder)
+{
+	struct gaps gaps = { .options = options };
+	const char *host = NULL;
+	uint64_t known = 0;
+
+	for (size_t i = 0; i < folder->n; i++) {
+		const struct reel_outline *part = folder->parts[i].outline;
+
+		if (!host || strcmp(part->hostname, host) != 0) {
+			if (host)
+				add_gap(&gaps, host, known, options->wall.to);
+			host = part->hostname;
+			known = options->wall.from ? options->wall.from : part->start;
+		}
+		add_gap(&gaps, host, known, part->start);
+		if (part->end > known)
+			known = part->end;
+		if (!part->complete && is_in_time(options, part))
+			complain("%s: unfinished: samples after %s are missing",
+				 folder->parts[i].path, format_local_time(part->end).text);
+	}
+	add_gap(&gaps, host, known, options->wall.to);
+	if (gaps.n > GAPS_MAX)
+		complain("%s: %s more gaps; in all, %s were not recorded", options->file,
+			 format_count(gaps.n - GAPS_MAX).text, format_nanoseconds(gaps.time).text);
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+struct joining {
+	struct options *options;
+	struct folder folder;
+	struct folder chosen; /* borrows from `folder` */
+	bool damaged;
+};
+
+static void report_problem(void *context, const char *path, const char *message)
+{
+	struct joining *joining = context;
+
+	(void)path;
+	joining->damaged = true;
+	complain("%s", message);
+}
+
+/* --time from the first sample on becomes times of the wall clock. */
+static void set_wall_times(struct options *options, const struct folder *folder)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < folder->n; i++) {
+		const struct reel_outline *part = folder->parts[i].outline;
+
+		if (part->last_sample && part->first_sample < first)
+			first = part->first_sample;
+	}
+	if (options->from)
+		options->wall.from = first + options->from;
+	if (options->to)
+		options->wall.to = first + options->to;
+	options->from = options->to = 0;
+}
+
+static struct reel_error *nothing_recorded(const struct joining *joining)
+{
+	const struct folder *folder = &joining->folder;
+	const char *file = joining->options->file;
+	uint64_t from = UINT64_MAX, to = 0;
+
+	if (!folder->n)
+		return reel_error_create(REEL_ERROR_NOT_FOUND,
+					 "%s: no readable captures in this directory", file);
+	for (size_t i = 0; i < folder->n; i++) {
+		const struct reel_outline *part = folder->parts[i].outline;
+
+		from = part->start < from ? part->start : from;
+		to = part->end > to ? part->end : to;
+	}
+	return reel_error_create(
+		REEL_ERROR_NOT_FOUND,
+		"%s: no samples in the selected time, %s to %s; the captures are from %s to %s",
+		file,
+		joining->options->wall.from ? format_local_time(joining->options->wall.from).text
+					    : "the start",
+		joining->options->wall.to ? format_local_time(joining->options->wall.to).text
+					  : "the end",
+		format_local_time(from).text, format_local_time(to).text);
+}
+
+static struct reel_error *choose(struct joining *joining)
+{
+	const struct folder *folder = &joining->folder;
+	const struct options *options = joining->options;
+	const struct wall_range *wall = &options->wall;
+	struct folder *chosen = &joining->chosen;
+
+	set_wall_times(joining->options, folder);
+	chosen->parts = memory_get((folder->n + 1) * sizeof(*chosen->parts));
+	for (size_t i = 0; i < folder->n; i++) {
+		if (is_in_time(options, folder->parts[i].outline))
+			chosen->parts[chosen->n++] = folder->parts[i];
+	}
+	if (!chosen->n)
+		return nothing_recorded(joining);
+	if (options->quiet)
+		return NULL;
+	complain("%s: reading %s of %s parts, from %s to %s", options->file,
+		 format_count(chosen->n).text, format_count(folder->n).text,
+		 format_local_time(wall->from ? wall->from : chosen->parts[0].outline->start).text,
+		 wall->to ? format_local_time(wall->to).text : "their end");
+	report_gaps(options, folder);
+	return NULL;
+}
+
+static struct reel_error *merge(struct joining *joining, int fd)
+{
+	const struct options *options = joining->options;
+	const struct folder *chosen = &joining->chosen;
+	const REEL_SIZED(reel_rewrite_options, rewrite, .decrypt = true,
+			 .identities = options->identities.items, .from = options->wall.from,
+			 .to = options->wall.to, .problem = report_problem, .context = joining);
+	REEL_SIZED(reel_rewrite_counts, counts);
+	_cleanup_free_ const char **paths = memory_get((chosen->n + 1) * sizeof(*paths));
+
+	for (size_t i = 0; i < chosen->n; i++)
+		paths[i] = chosen->parts[i].path;
+	TRY(reel_captures_merge_fd(paths, fd, options->file, &rewrite, &counts));
+	return counts.samples ? NULL : nothing_recorded(joining);
+}
+
+static struct reel_error *join(struct joining *joining, int fd)
+{
+	TRY(folder_read(joining->options, false, &joining->folder));
+	TRY(choose(joining));
+	joining->damaged = joining->folder.unread;
+	return merge(joining, fd);
+}
+
+static void joining_free(struct joining *joining)
+{
+	folder_free(&joining->folder);
+	free(joining->chosen.parts);
+}
+
+enum child_status { CHILD_DONE, CHILD_DAMAGED, CHILD_FAILED };
+
+/* The sandbox has no way back, and this process still has to open other files. */
+static struct reel_error *join_in_sandbox(struct joining *joining, int fd)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!sandbox_enter(joining->options) || !no_error(join(joining, fd)))
+			_exit(CHILD_FAILED);
+		_exit(joining->damaged ? CHILD_DAMAGED : CHILD_DONE);
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) == CHILD_FAILED)
+		return reel_error_create(REEL_ERROR_CORRUPT, "%s: cannot be read in the sandbox",
+					 joining->options->file);
+	joining->damaged = WEXITSTATUS(status) == CHILD_DAMAGED;
+	return NULL;
+}
+
+/* Decrypted samples stay in memory. */
+static struct reel_error *create_file(const struct options *options, int *ret)
+{
+	if (!options->identities.count)
+		return reel_temporary_file(ret);
+	*ret = memfd_create("capture", MFD_CLOEXEC);
+	return *ret < 0 ? reel_error_os(errno, "memfd_create") : NULL;
+}
+
+struct reel_error *folder_join(struct options *options, bool *damaged_ret, int *fd_ret)
+{
+	struct joining joining = { .options = options };
+	struct reel_error *error;
+	int fd;
+
+	if (options->may_lack_header)
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "%s: is a directory; name its files instead",
+					 options->file);
+	tzset(); /* before the sandbox */
+	TRY(create_file(options, &fd));
+	error = sandbox_is_wanted(options) ? join_in_sandbox(&joining, fd) : join(&joining, fd);
+	joining_free(&joining);
+	if (error) {
+		close(fd);
+		return error;
+	}
+	options->from = options->to = 0;
+	options->identities = (struct string_list){ 0 };
+	*damaged_ret = joining.damaged;
+	*fd_ret = fd;
+	return NULL;
 }

@@ -25,4 +25,10 @@ bool folder_is(const char *path);
 struct reel_error *folder_read(const struct options *options, bool contents, struct folder *ret);
 void folder_free(struct folder *folder);
 
+/*
+ * Joins the folder's captures of the time in the options to one, in a file without a name that the
+ * caller closes, and reports what is missing.  The options then select all of it.
+ */
+struct reel_error *folder_join(struct options *options, bool *damaged_ret, int *fd_ret);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "cli/session/debuginfod.h"
+#include "cli/session/folder.h"
 #include "cli/session/sandbox.h"
 #include "cli/session/session.h"
 #include "cli/session/wall_time.h"
@@ -213,20 +214,31 @@ static struct reel_error *convert_times(struct session *session)
 static struct reel_error *open_capture(struct session *session)
 {
 	const struct options *options = session->options;
-	struct reel_capture_options capture_options = options_of_capture(options);
+	_cleanup_free_ char *joined = NULL;
+	struct reel_capture_options capture_options;
 	struct reel_error *error;
+	int fd = -1;
 
+	if (folder_is(options->file)) {
+		TRY(folder_join(&session->own, &session->parts_damaged, &fd));
+		joined = memory_print("/proc/self/fd/%d", fd);
+	}
+	capture_options = options_of_capture(options);
 	capture_options.progress = show_progress;
 	capture_options.progress_context = session;
 	capture_options.opened = prepare_to_read;
 	capture_options.opened_context = session;
-	error = reel_capture_open(options->file, &capture_options, &session->capture);
+	error = reel_capture_open(joined ? joined : options->file, &capture_options,
+				  &session->capture);
 	if (session->scout >= 0)
 		debuginfod_scout(error ? NULL : session->capture, options, session->scout);
+	if (fd >= 0)
+		close(fd);
 	if (error)
 		return error;
 	session->info = reel_capture_info(session->capture);
-	return options->wall.from || options->wall.to ? convert_times(session) : NULL;
+	session->name = joined ? options->file : session->info->path;
+	return !joined && (options->wall.from || options->wall.to) ? convert_times(session) : NULL;
 }
 
 struct reel_error *session_try_open(struct session *session, const struct options *options)
@@ -234,7 +246,7 @@ struct reel_error *session_try_open(struct session *session, const struct option
 	struct reel_error *error;
 
 	*session = (struct session){ .options = options, .scout = -1 };
-	if (options->wall.from || options->wall.to) {
+	if (folder_is(options->file) || options->wall.from || options->wall.to) {
 		session->own = *options;
 		session->options = &session->own;
 	}
@@ -486,7 +498,7 @@ static bool is_whole(const struct session *session)
 	for (size_t i = 0; i < n; i++)
 		damaged += problems[i].code != REEL_ERROR_KEY &&
 			   problems[i].code != REEL_ERROR_UNSUPPORTED;
-	if (!damaged)
+	if (!damaged && !session->parts_damaged)
 		return true;
 	complain("%s: the capture is not whole: only what could be read was used; run "
 		 "'stackreel verify' for what is missing",

@@ -47,6 +47,7 @@ struct session {
 	struct options own;
 	struct reel_capture *capture;
 	const struct reel_capture_info *info;
+	const char *name; /* its path, or the folder's */
 	const struct reel_event_info *events;
 	const struct reel_event_info **events_by_id;
 	size_t n_events;
@@ -63,6 +64,8 @@ struct session {
 	struct where_counts *where_counts;
 	/* A filter or a --module matched nothing, and this was reported. */
 	bool is_idle;
+	/* Of a folder, parts are damaged. */
+	bool parts_damaged;
 };
 
 struct reel_error *session_try_open(struct session *session, const struct options *options);
