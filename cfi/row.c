@@ -204,6 +204,26 @@ bool reel_row_assumes_frame(const struct reel_row *row, const struct reel_arch *
 	       row->cfa.slot == reel_arch_slot(arch, arch->fp);
 }
 
+static bool same_source(const struct rule_source *a, const struct rule_source *b)
+{
+	return a->from == b->from && a->slot == b->slot && a->offset == b->offset;
+}
+
+bool reel_row_same_frame(const struct reel_row *a, const struct reel_row *b)
+{
+	return same_source(&a->cfa, &b->cfa) && same_source(&a->return_address, &b->return_address);
+}
+
+enum reel_row_edge reel_row_edge(const struct reel_row *row, const struct reel_row *at_entry)
+{
+	bool is_first = row->flags & ROW_IS_FIRST;
+
+	if (row->outcome != REEL_ROW_STEP || !(row->flags & (ROW_IS_FIRST | ROW_IS_LAST)) ||
+	    reel_row_same_frame(row, at_entry) != is_first)
+		return REEL_ROW_INNER;
+	return is_first ? REEL_ROW_EARLY : REEL_ROW_LATE;
+}
+
 bool reel_row_needs(const struct reel_row *row, uint8_t slot)
 {
 	return row->cfa.from != FROM_REGISTER || row->cfa.slot == slot;

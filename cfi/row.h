@@ -42,6 +42,9 @@ uint64_t reel_rows_entry(const struct reel_rows *rows);
  * and no trace that used the row should be shown.
  */
 const struct reel_row *reel_rows_at(struct reel_rows *rows, uint64_t address);
+/* The range of the FDE that holds the address; false if none does. */
+bool reel_rows_function_at(const struct reel_rows *rows, uint64_t address, uint64_t *begin_ret,
+			   uint64_t *end_ret);
 /* The begin of a function whose row is REEL_ROW_SWITCHES; false if none was found. */
 bool reel_rows_switch_begins(const struct reel_rows *rows, uint64_t address, uint64_t *ret);
 /* NULL without a problem. */
@@ -58,6 +61,20 @@ bool reel_row_has_personality(const struct reel_row *row);
 
 /* The FDE's only row, by the frame pointer: wrong where a function has not made its frame. */
 bool reel_row_assumes_frame(const struct reel_row *row, const struct reel_arch *arch);
+
+/*
+ * Compilers may describe a prologue only at its end, and an epilogue not at all (LLVM before 15 on
+ * arm64, later ones on other CPUs).  EARLY: the FDE's first row, which says as `at_entry` that
+ * nothing has happened yet.  LATE: its last row, which says that the frame is still there.
+ */
+enum reel_row_edge {
+	REEL_ROW_INNER = 0, /* neither */
+	REEL_ROW_EARLY,
+	REEL_ROW_LATE,
+};
+enum reel_row_edge reel_row_edge(const struct reel_row *row, const struct reel_row *at_entry);
+/* Both find the CFA and the return address in the same way. */
+bool reel_row_same_frame(const struct reel_row *a, const struct reel_row *b);
 
 /* The CFA may depend on the register's value. */
 bool reel_row_needs(const struct reel_row *row, uint8_t slot);

@@ -11,6 +11,8 @@ enum row_flags {
 	ROW_SP_IS_CFA = 1 << 2,
 	ROW_HAS_PERSONALITY = 1 << 3,
 	ROW_IS_ONLY = 1 << 4,
+	ROW_IS_FIRST = 1 << 5, /* of several; or the second, after one instruction */
+	ROW_IS_LAST = 1 << 6,  /* of several */
 };
 
 /* A rule for a register: the source of its value.  `offset` is in bytes, or the expression's

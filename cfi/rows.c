@@ -218,6 +218,9 @@ static bool is_entry(const struct reel_rows *rows, uint64_t address, bool has_fd
 	return !has_fde && (!rows->cfi || reel_cfi_same_gap(rows->cfi, rows->entry, address));
 }
 
+/* arm64's paciasp, after which a row with a signed return address begins. */
+#define FIRST_INSTRUCTION_SIZE 4
+
 /* A row, and the addresses around its own for which it is surely the same. */
 struct compiled {
 	uint64_t begin, end;
@@ -230,6 +233,10 @@ static void compile_found(const struct reel_rows *rows, uint64_t address,
 	reel_row_compile(rows->arch, cfi_row, &ret->buffer);
 	if (cfi_row->begin == cfi_row->fde_begin && cfi_row->end == cfi_row->fde_end)
 		ret->buffer.row.flags |= ROW_IS_ONLY;
+	else if (cfi_row->begin - cfi_row->fde_begin <= FIRST_INSTRUCTION_SIZE)
+		ret->buffer.row.flags |= ROW_IS_FIRST;
+	else if (cfi_row->end == cfi_row->fde_end)
+		ret->buffer.row.flags |= ROW_IS_LAST;
 	if (address + 1 == cfi_row->fde_end) {
 		ret->buffer.row.flags |= ROW_ENDS_FUNCTION;
 		return;
@@ -288,6 +295,12 @@ static void compile_at(struct reel_rows *rows, uint64_t address, struct compiled
 		ret->buffer.row.outcome = REEL_ROW_SWITCHES;
 		break;
 	}
+}
+
+bool reel_rows_function_at(const struct reel_rows *rows, uint64_t address, uint64_t *begin_ret,
+			   uint64_t *end_ret)
+{
+	return rows->cfi && reel_cfi_function_at(rows->cfi, address, begin_ret, end_ret);
 }
 
 bool reel_rows_switch_begins(const struct reel_rows *rows, uint64_t address, uint64_t *ret)

@@ -43,4 +43,15 @@ bool reel_facts_of_row(const struct reel_arch *arch, const struct reel_cfi_row *
 bool reel_facts_to_row(const struct reel_arch *arch, const struct reel_facts *facts,
 		       uint8_t *expressions, size_t *size_ret, struct reel_cfi_row *ret);
 
+/*
+ * By returns.c; lock the synthesis.  The facts at an address: those with the CFA and the return
+ * address of `expected`, or if that is NULL, the only ones; false if the code's returns give none.
+ */
+struct reel_synthesis;
+bool reel_returns_facts(struct reel_synthesis *synthesis, uint64_t address,
+			const struct reel_facts *expected, struct reel_facts *ret);
+/* The facts' row; NULL if it has none. */
+const struct reel_row *reel_returns_row(struct reel_synthesis *synthesis,
+					const struct reel_facts *facts);
+
 #endif

@@ -494,6 +494,34 @@ static void give(struct reel_synthesis *synthesis, const struct found *found,
 	}
 }
 
+bool reel_returns_facts(struct reel_synthesis *synthesis, uint64_t address,
+			const struct reel_facts *expected, struct reel_facts *ret)
+{
+	const struct found *found = find(synthesis, address);
+	const struct reel_facts *facts;
+	unsigned n = found ? found->n : 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		facts = facts_at(synthesis, found->facts[i]);
+		if (expected ? !reel_value_equal(facts->cfa, expected->cfa) ||
+				       !reel_value_equal(facts->return_address,
+							 expected->return_address)
+			     : n != 1)
+			continue;
+		memcpy(ret, facts, synthesis->facts.item_size);
+		return true;
+	}
+	return false;
+}
+
+const struct reel_row *reel_returns_row(struct reel_synthesis *synthesis,
+					const struct reel_facts *facts)
+{
+	uint32_t number = reel_pool_add(&synthesis->facts, facts);
+
+	return number == REEL_POOL_NONE ? NULL : row_of(synthesis, number);
+}
+
 void reel_synthesis_at(struct reel_synthesis *synthesis, uint64_t address,
 		       struct reel_synthesized_rows *ret)
 {

@@ -73,6 +73,16 @@ struct reel_synthesized_rows {
 void reel_synthesis_at(struct reel_synthesis *synthesis, uint64_t address,
 		       struct reel_synthesized_rows *ret);
 
+/*
+ * The row for an instruction of an FDE from `begin` to `end` if its CFI may be late there (`edge`
+ * is not INNER), from a few instructions: those before it, which have made a part of the frame, or
+ * those after it, which only lead to a return or the jump of a tail call.  NULL without one.
+ * *certain_ret: they are one straight way.
+ */
+const struct reel_row *reel_synthesis_edge(struct reel_synthesis *synthesis, uint64_t begin,
+					   uint64_t end, uint64_t address, enum reel_row_edge edge,
+					   bool *certain_ret);
+
 /* Does code that begins at `entry`, right after a call to it, reach `address`? */
 enum reel_leads {
 	REEL_LEADS_NOT = 0,

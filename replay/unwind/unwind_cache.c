@@ -166,8 +166,10 @@ static bool take_row(const struct reel_walk *walk, const struct reel_row *row, e
 static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_code *code,
 				enum cached_as as, struct cached_row *entry)
 {
-	const struct reel_row *row = reel_rows_at(code->rows, reel_walk_lookup(walk) - code->bias);
+	const struct reel_row *edge,
+		*row = reel_rows_at(code->rows, reel_walk_lookup(walk) - code->bias);
 	enum reel_row_outcome outcome = reel_row_outcome(row);
+	bool ignored;
 
 	if ((outcome != REEL_ROW_STEP && outcome != REEL_ROW_ROOT) ||
 	    reel_row_is_signal_frame(row) ||
@@ -183,6 +185,9 @@ static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_
 	if ((reel_row_denies_return(row, walk->input->arch) &&
 	     reel_walk_is_at_return(walk, code)) ||
 	    reel_code_is_entered(code, walk->state->pc) || !take_row(walk, row, as, entry))
+		return CACHED_OTHER;
+	edge = reel_walk_edge_row(walk, code, row, &ignored);
+	if (edge && !reel_row_same_frame(edge, row))
 		return CACHED_OTHER;
 	return CACHED_PLAIN;
 }

@@ -226,6 +226,14 @@ bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 bool reel_walk_begins_thread(const struct reel_walk *walk, const struct reel_code *code);
 
 /*
+ * The row by the code for a frame that made no call, and whose CFI may be late (enum reel_row_edge);
+ * NULL if the code shows none.  *certain_ret: without a doubt.  Depends only on the code.
+ */
+const struct reel_row *reel_walk_edge_row(const struct reel_walk *walk,
+					  const struct reel_code *code, const struct reel_row *row,
+					  bool *certain_ret);
+
+/*
  * The frame is the ELF entry's, no later than its first call: the kernel or the dynamic loader
  * jumped there.  For code without CFI (Free Pascal's _start).
  */

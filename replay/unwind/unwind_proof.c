@@ -87,6 +87,24 @@ enum reel_leads reel_walk_call_leads_here(const struct reel_walk *walk,
 	return leads;
 }
 
+/* ---- late CFI ---------------------------------------------------------------------------- */
+
+const struct reel_row *reel_walk_edge_row(const struct reel_walk *walk,
+					  const struct reel_code *code, const struct reel_row *row,
+					  bool *certain_ret)
+{
+	uint64_t address = walk->state->pc - code->bias, begin, end;
+	enum reel_row_edge edge;
+
+	if (!walk->first || !walk->exact || walk->programs->link == REEL_ARCH_NO_SLOT ||
+	    !code->synthesis)
+		return NULL;
+	edge = reel_row_edge(row, walk->programs->undo_call);
+	if (edge == REEL_ROW_INNER || !reel_rows_function_at(code->rows, address, &begin, &end))
+		return NULL;
+	return reel_synthesis_edge(code->synthesis, begin, end, address, edge, certain_ret);
+}
+
 /* ---- the outermost function -------------------------------------------------------------- */
 
 bool reel_code_never_returns(const struct reel_code *code, uint64_t address)

@@ -10,8 +10,9 @@
  *   4. the row is a signal frame's
  *   5. the instruction returns, against the row: undo the call
  *   6. the ELF entry leads to the code without a call: the root
- *   7. the row.  If its result is doubtful (a root, a frame that may not be there, an address
- *      without code, a computed CFA), the code decides (check_*)
+ *   7. the row.  If its result is doubtful (a prologue or epilogue that the CFI does not describe, a
+ *      root, a frame that may not be there, an address without code, a computed CFA), the code
+ *      decides (check_*)
  * Code without a row (fallback_step):
  *   1. a signal trampoline's code
  *   2. a JIT's row, if it leads to code after a call
@@ -620,13 +621,43 @@ static enum reel_next check_computed(struct reel_walk *walk, const struct reel_c
 		       : stop(walk, REEL_STOP_BAD_UNWIND_INFO);
 }
 
+/*
+ * By the code, the CFI does not describe this instruction of a prologue or epilogue (yet).  If its
+ * caller is another one, takes the code's; a guess if that is in doubt.  `next` is the result by the
+ * CFI, which may also be that it leads nowhere.
+ */
+static enum reel_next check_edge(struct reel_walk *walk, const struct reel_row *by_code,
+				 bool certain, const struct reel_unwind_state *callee,
+				 enum reel_next next, enum reel_step *step_ret)
+{
+	uint8_t sp = walk->programs->sp;
+	struct reel_unwind_state by_cfi = *walk->state, caller;
+
+	*walk->state = *callee;
+	if (!reel_walk_try(walk, by_code, &caller)) {
+		*walk->state = by_cfi;
+		walk->guessed = true;
+		return next;
+	}
+	if (next == REEL_NEXT_CALLER && caller.pc == by_cfi.pc &&
+	    caller.registers[sp] == by_cfi.registers[sp]) {
+		*walk->state = by_cfi;
+		return next;
+	}
+	*walk->state = caller;
+	*step_ret = REEL_STEP_SYNTHESIZED;
+	walk->guessed |= !certain;
+	return REEL_NEXT_CALLER;
+}
+
 static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *code,
 			       enum reel_step *step_ret)
 {
 	struct reel_unwind_state callee;
-	const struct reel_row *pattern,
+	const struct reel_row *pattern, *edge,
 		*row = reel_rows_at(code->rows, reel_walk_lookup(walk) - code->bias);
 	enum reel_next next;
+	bool certain;
 
 	if (reel_row_outcome(row) == REEL_ROW_NONE)
 		return fallback_step(walk, code, REEL_STOP_NO_UNWIND_INFO, step_ret);
@@ -653,6 +684,7 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 	walk->is_computed = !reel_row_saves_return_address(row);
 	if (walk->first || reel_row_computes_cfa(row))
 		callee = *walk->state;
+	edge = reel_walk_edge_row(walk, code, row, &certain);
 	next = walk->follows_scratch ? apply_and_keep(walk, row, code)
 				     : apply(walk, row, code->bias);
 	if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_REGISTER_UNKNOWN &&
@@ -660,6 +692,8 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 		*step_ret = REEL_STEP_FRAME_POINTER;
 		next = apply(walk, row, code->bias);
 	}
+	if (edge)
+		next = check_edge(walk, edge, certain, &callee, next, step_ret);
 	if (next == REEL_NEXT_CALLER && walk->first && !walk->state->pc)
 		check_first_root(walk, code, &callee, step_ret);
 	else if (next == REEL_NEXT_CALLER && walk->first &&

@@ -22,7 +22,6 @@ import sys
 sys.dont_write_bytecode = True
 from chains import ENDS, MODES, PARTS, START  # noqa: E402
 from cpus import CPUS, LIBCS  # noqa: E402
-from prologues import late_offsets  # noqa: E402
 
 # A slow CPU takes long to start and to end a program, which reduces the share of the mode itself.
 SLOW_LEAST = 0.2  # of each minimum share
@@ -109,7 +108,6 @@ class Sample:
         self.pid, self.tid = pid, tid
         self.names, self.modules, self.addresses = [], [], []  # leaf first
         self.leaf = None  # (function, offset, path): the function itself, or the one it is inlined into
-        self.interrupted = []  # the same for frames that a signal interrupted
         self.stop = ""
 
 
@@ -128,10 +126,6 @@ def read_samples(file, symfs):
                 known = names[line] = parse_frame(line.rstrip("\n"), sections)
             name, path, leaf, address = known
             sample.leaf = sample.leaf or leaf
-            if leaf and is_interrupted:
-                sample.interrupted.append(leaf)
-            if path is not None:
-                is_interrupted = name in ("__kernel_rt_sigreturn", "[vdso]+")
             sample.names.append(name)
             sample.modules.append(path)
             sample.addresses.append(address)
@@ -142,7 +136,6 @@ def read_samples(file, symfs):
             if not header:
                 sys.exit("not a line of stackreel script: %r" % line)
             sample = Sample(int(header.group(1)), int(header.group(2)))
-            is_interrupted = False
         elif sample:
             yield sample
             sample = None
@@ -213,7 +206,7 @@ class Checker:
         self.ends = [(end[0], None if isinstance(end[1], dict) else expand(end[1], parts), end[2],
                       own.get("least", {}).get((mode, end[0]), end[3] if len(end) > 3 else None)) for end in ends]
         self.kinds, self.counts, self.wrong = {}, {}, {}
-        self.samples, self.switch, self.late = 0, None, {}
+        self.samples, self.switch = 0, None
         self.errors = []
         # For modes that check more than chains.
         self.depths, self.workers, self.pids, self.turns, self.pages = {}, {}, set(), [], {}
@@ -255,8 +248,6 @@ class Checker:
         if kind is None and sample.leaf and sample.leaf[0] in self.instructions:
             offsets, name = self.instructions[sample.leaf[0]]
             kind = ("end", name) if sample.leaf[1] in offsets else None
-        if kind is None and self.cpu == "aarch64" and self.is_late(sample):
-            kind = ("end", "late CFI")
         self.samples += 1
         if kind is None:
             self.wrong[chain] = self.wrong.get(chain, 0) + 1
@@ -270,18 +261,6 @@ class Checker:
         if self.switch is None:
             self.switch = switch_of(self.symfs + sample.leaf[2])
         return sample.leaf[1] in self.switch
-
-    def is_late(self, sample):
-        for function, offset, path in sample.interrupted + [sample.leaf] if sample.leaf else []:
-            if path not in self.late:
-                file = self.symfs + path
-                self.late[path] = {}
-                if os.path.exists(file):
-                    for name, offsets in late_offsets(file).items():
-                        self.late[path].setdefault(plain(name), set()).update(offsets)
-            if offset in self.late[path].get(function, ()):
-                return True
-        return False
 
     def remember(self, sample, place, chain, depth):
         if place == "deep_bottom":

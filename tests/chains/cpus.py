@@ -20,7 +20,6 @@ AARCH64 = {
         r"_start(;_dl_init(;call_init)*(;ANY)*|;STUB|;RESOLVE)?",
     ],
     "ends": [
-        ("late CFI", {}, "LLVM before 15 describes a whole prologue only at its end (prologues.py finds the instructions)"),
         ("_dl_runtime_resolve", {"_dl_runtime_resolve": [0]},
          "glibc's dl-trampoline.S describes the two words that the PLT has pushed only after its first instruction (bti)"),
         ("clone", r"\[(stack bytes ran out|no mapping)\];(create_thread|__spawnix);(__)?clone",

@@ -26,6 +26,7 @@ check() {
     fi
     nice "$program" "$1" >"$work/log" 2>"$work/err" || status=$?
     last="$program $1"
+    [ -z "${by_gcc-}" ] || ! grep -q ', late CFI: [1-9]' "$work/log" || status=1
     if grep -q ', 0 instructions, ' "$work/log"; then
         skip "$name has no CFI for functions"
         return
@@ -37,7 +38,7 @@ check() {
 }
 
 host() {
-    local name triple lib
+    local name triple lib by_gcc=1 # which describes each instruction of prologues and epilogues
     lib=/usr/lib/$(gcc -print-multiarch 2>/dev/null || echo x86_64-linux-gnu)
     for name in libc.so.6 libm.so.6 libgcc_s.so.1 libstdc++.so.6 libcrypto.so.3; do
         check "$lib/$name"
@@ -48,6 +49,7 @@ host() {
             check "/usr/$triple/lib/$name" "$name of $triple"
         done
     done
+    by_gcc=
     for name in ${SYNTHESIS_FILES-}; do
         check "$name"
     done

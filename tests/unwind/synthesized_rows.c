@@ -9,6 +9,9 @@
  * CFA: CFI must agree with it, in the CFA and the places of registers.  A register that is
  * elsewhere when following from the entry is disputed, and not compared.
  *
+ * For CPUs with a link register, also makes the rows that are to be used where CFI is late.  Those
+ * that differ from CFI are counted: none with a compiler that describes each instruction.
+ *
  * Prints `FILE: CPU, N instructions, ...`, then the known differences, each with its count, and the
  * first unknown ones.  Exits with 1 if there is any unknown difference.
  */
@@ -74,6 +77,9 @@ struct file {
 	uint8_t sp, column; /* slots */
 	uint64_t instructions, certain, right, other, none, undecided, by_expression;
 	uint64_t registers, disputed, differences, exempt[N_EXEMPTIONS];
+	struct reel_rows *rows;
+	struct reel_row *at_entry; /* NULL without a link register */
+	uint64_t edges, late;
 };
 
 static void or_exit(struct reel_error *error)
@@ -428,6 +434,19 @@ static void print_row(const struct file *file, const struct reel_row *row)
 	}
 }
 
+/* `slot`: the register that differs; sp for the CFA. */
+static void print_rows(const struct file *file, uint64_t address, uint8_t slot,
+		       const struct reel_row *row, const struct reel_cfi_row *cfi_row,
+		       const struct reel_row *truth)
+{
+	printf("%s: %#" PRIx64 " of the function at %#" PRIx64 ": %s: ", file->path, address,
+	       cfi_row->fde_begin, slot == file->sp ? "CFA" : file->arch->registers[slot].name);
+	print_row(file, row);
+	printf("; CFI: ");
+	print_row(file, truth);
+	printf("\n");
+}
+
 static bool is_said_elsewhere(const struct file *file, uint8_t slot, const struct reel_row *row,
 			      const struct reel_cfi_row *cfi_row)
 {
@@ -449,7 +468,6 @@ static bool is_said_elsewhere(const struct file *file, uint8_t slot, const struc
 	return false;
 }
 
-/* `slot`: the register that differs; sp for the CFA. */
 static void differ(struct file *file, uint64_t address, uint8_t slot, const struct reel_row *row,
 		   const struct reel_cfi_row *cfi_row, const struct reel_row *truth)
 {
@@ -484,14 +502,8 @@ static void differ(struct file *file, uint64_t address, uint8_t slot, const stru
 		file->exempt[exemption]++;
 		return;
 	}
-	if (file->differences++ >= SHOWN_MAX)
-		return;
-	printf("%s: %#" PRIx64 " of the function at %#" PRIx64 ": %s: ", file->path, address,
-	       cfi_row->fde_begin, slot == file->sp ? "CFA" : file->arch->registers[slot].name);
-	print_row(file, row);
-	printf("; CFI: ");
-	print_row(file, truth);
-	printf("\n");
+	if (file->differences++ < SHOWN_MAX)
+		print_rows(file, address, slot, row, cfi_row, truth);
 }
 
 static void compare_registers(struct file *file, uint64_t address,
@@ -518,6 +530,20 @@ static void compare_registers(struct file *file, uint64_t address,
 	}
 }
 
+static void look_at_edge(struct file *file, uint64_t address, const struct reel_entry_state *state,
+			 const struct reel_cfi_row *cfi_row)
+{
+	const struct reel_row *truth = reel_rows_at(file->rows, address), *row;
+	bool ignored;
+
+	row = reel_synthesis_edge(file->synthesis, cfi_row->fde_begin, cfi_row->fde_end, address,
+				  reel_row_edge(truth, file->at_entry), &ignored);
+	file->edges += !!row;
+	if (!row || compare_cfa(file, state, row, truth) != DIFFERS || file->late++ >= SHOWN_MAX)
+		return;
+	print_rows(file, address, file->sp, row, cfi_row, truth);
+}
+
 static void look_at(struct file *file, uint64_t address, const struct reel_cfi_row *cfi_row)
 {
 	const struct reel_entry_state *state =
@@ -531,6 +557,8 @@ static void look_at(struct file *file, uint64_t address, const struct reel_cfi_r
 	if (truth.row.outcome != REEL_ROW_STEP)
 		return;
 	file->instructions++;
+	if (file->at_entry)
+		look_at_edge(file, address, state, cfi_row);
 	reel_synthesis_at(file->synthesis, address, &rows);
 	if (truth.row.cfa.from != FROM_REGISTER) {
 		file->by_expression++;
@@ -599,6 +627,8 @@ static void print(const struct file *file)
 	       (double)file->right * percent, (double)file->other * percent,
 	       (double)(file->undecided + file->by_expression) * percent,
 	       (double)file->none * percent, file->registers, file->disputed, file->differences);
+	if (file->edges)
+		printf("  edges: %" PRIu64 ", late CFI: %" PRIu64 "\n", file->edges, file->late);
 	for (unsigned i = 0; i < N_EXEMPTIONS; i++) {
 		if (file->exempt[i])
 			printf("  exempt: %s: %" PRIu64 "\n", exemption_names[i], file->exempt[i]);
@@ -611,7 +641,7 @@ static bool check(const char *path)
 	struct reel_cfi_iterator iterator = { 0 };
 	struct reel_elf_file *elf;
 	struct reel_cfi_input input;
-	struct reel_cfi_row row;
+	struct reel_cfi_row row, called;
 	uint64_t last = UINT64_MAX;
 
 	or_exit(reel_elf_file_open(path, &elf));
@@ -621,10 +651,17 @@ static bool check(const char *path)
 		errx(2, "%s: of an unknown CPU", path);
 	file.arch = input.arch;
 	or_exit(reel_cfi_create(&input, &file.cfi));
-	or_exit(reel_synthesis_create(&(struct reel_synthesis_input){ .arch = input.arch,
-								      .read_code = read_code,
-								      .module = elf },
-				      &file.synthesis));
+	or_exit(reel_synthesis_create(
+		&(struct reel_synthesis_input){ .arch = input.arch,
+						.read_code = read_code,
+						.module = elf,
+						.find_row = reel_synthesis_cfi_row,
+						.rows = file.cfi },
+		&file.synthesis));
+	or_exit(reel_rows_create(input.arch, file.cfi, 0, &file.rows));
+	if (input.arch->flags & REEL_ARCH_LINK_REGISTER &&
+	    reel_cfi_run_program(input.arch, input.arch->undo_call, &called))
+		or_exit(reel_row_create(input.arch, &called, &file.at_entry));
 	file.sp = reel_arch_slot(input.arch, input.arch->sp);
 	file.column = reel_arch_slot(input.arch, input.arch->return_column);
 	while (reel_cfi_next_row(file.cfi, &iterator, &row, NULL) != REEL_CFI_NONE) {
@@ -633,6 +670,8 @@ static bool check(const char *path)
 		last = row.fde_begin;
 	}
 	print(&file);
+	reel_row_destroy(file.at_entry);
+	reel_rows_destroy(file.rows);
 	reel_synthesis_destroy(file.synthesis);
 	reel_cfi_destroy(file.cfi);
 	reel_elf_file_close(elf);

@@ -47,6 +47,121 @@ TEST(test_link_register_of_caller)
 	UNWIND(&w, REEL_STOP_REGISTER_UNKNOWN, 0x2010, 0x3020);
 }
 
+/* CFA = x29 + 32, x19 at CFA - 16, x30 at CFA - 24, x29 at CFA - 32 */
+#define LATE_FRAME                                                                                 \
+	DW_CFA_def_cfa, 29, 32, DW_CFA_offset | 19, 2, DW_CFA_offset | 30, 3, DW_CFA_offset | 29, 4
+
+/*
+ * LLVM before 15 describes the prologue at its end, and the epilogue not at all:
+ *   2000: d503233f        paciasp
+ *   2004: a9be7bfd        stp x29, x30, [sp, #-32]!
+ *   2008: f9000bf3        str x19, [sp, #16]
+ *   200c: 910003fd        mov x29, sp
+ *   2010: 9400043c        bl 3100
+ *   2014: f9400bf3        ldr x19, [sp, #16]
+ *   2018: a8c27bfd        ldp x29, x30, [sp], #32
+ *   201c: d50323bf        autiasp
+ *   2020: 14000038        b 2100               or d61f0020, br x1
+ *   2100: d65f03c0        ret
+ */
+TEST(test_late_cfi)
+{
+	static const struct {
+		uint64_t pc;
+		size_t pushed;		 /* words */
+		bool has_frame, is_body; /* x29 is the function's; x30 is a callee's */
+	} cases[] = { { 0x2000, 0, false, false }, { 0x2004, 0, false, false },
+		      { 0x2008, 4, false, false }, { 0x200c, 4, false, false },
+		      { 0x2010, 4, true, false },  { 0x2014, 4, true, true },
+		      { 0x2018, 4, true, true },   { 0x201c, 0, false, false },
+		      { 0x2020, 0, false, false } };
+
+	for (int direct = 0; direct < 2; direct++) {
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			world_arm();
+			function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+			function(&w, 0x2000, 0x2024,
+				 BYTES(DW_CFA_advance_loc | 1, 0x2d, DW_CFA_advance_loc | 3,
+				       LATE_FRAME));
+			function(&w, 0x2100, 0x2104, NO_BYTES);
+			function(&w, 0x3000, 0x3100, ARM_FRAME);
+			code_at(&w, 0x2000,
+				BYTES(0x3f, 0x23, 0x03, 0xd5, 0xfd, 0x7b, 0xbe, 0xa9, 0xf3, 0x0b,
+				      0x00, 0xf9, 0xfd, 0x03, 0x00, 0x91, 0x3c, 0x04, 0x00, 0x94,
+				      0xf3, 0x0b, 0x40, 0xf9, 0xfd, 0x7b, 0xc2, 0xa8, 0xbf, 0x23,
+				      0x03, 0xd5));
+			if (direct)
+				code_at(&w, 0x2020, BYTES(0x38, 0x00, 0x00, 0x14));
+			else
+				code_at(&w, 0x2020, BYTES(0x20, 0x00, 0x1f, 0xd6));
+			code_at(&w, 0x2100, BYTES(0xc0, 0x03, 0x5f, 0xd6));
+			begin_at(&w, cases[i].pc, STACK_WORD(104 - cases[i].pushed));
+			set(&w, 30, cases[i].is_body ? BIAS + 0x2014 : call_before(&w, 0x3020));
+			/* x29 leads to another frame, which would skip the caller. */
+			set(&w, 29, STACK_WORD(cases[i].has_frame ? 100 : 200));
+			w.stack[100] = STACK_WORD(200);
+			w.stack[101] = call_before(&w, 0x3020);
+			w.stack[105] = call_before(&w, 0x1020);
+			w.stack[201] = call_before(&w, 0x1040);
+			unwind(&w);
+			assert_int_equal(w.frames.sps[1], STACK_WORD(104));
+			EXPECT(&w, REEL_STOP_ROOT, cases[i].pc, 0x3020, 0x1020);
+		}
+	}
+}
+
+/*
+ * A return precedes the late prologue, so that the code's row is a guess:
+ *   2000: b5000040        cbnz x0, 2008
+ *   2004: d65f03c0        ret
+ *   2008: a9be7bfd        stp x29, x30, [sp, #-32]!
+ *   200c: 910003fd        mov x29, sp
+ *   2010: 94000000        bl 2010
+ */
+TEST(test_late_cfi_behind_return)
+{
+	world_arm();
+	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+	function(&w, 0x2000, 0x2100, BYTES(DW_CFA_advance_loc | 4, LATE_FRAME));
+	function(&w, 0x3000, 0x3100, ARM_FRAME);
+	code_at(&w, 0x2000,
+		BYTES(0x40, 0x00, 0x00, 0xb5, 0xc0, 0x03, 0x5f, 0xd6, 0xfd, 0x7b, 0xbe, 0xa9, 0xfd,
+		      0x03, 0x00, 0x91, 0x00, 0x00, 0x00, 0x94));
+	begin_at(&w, 0x200c, STACK_WORD(100));
+	set(&w, 30, call_before(&w, 0x3020));
+	w.stack[105] = call_before(&w, 0x1020);
+	UNWIND(&w, REEL_STOP_GUESSED_ROOT, 0x200c, 0x3020, 0x1020);
+}
+
+/*
+ * LLVM's outliner has moved the end of a function, and its CFI is right where it jumps there:
+ *   2000: d10083ff        sub sp, sp, #32
+ *   2004: 9400043f        bl 3100
+ *   2008: f9400bfe        ldr x30, [sp, #16]
+ *   200c: 1400003d        b 2100
+ *   2100: 910083ff        add sp, sp, #32      its CFI: CFA = sp
+ *   2104: d65f03c0        ret
+ */
+TEST(test_outlined_end)
+{
+	world_arm();
+	function(&w, 0x1000, 0x1100, UNDEFINED_LR);
+	function(&w, 0x2000, 0x2010,
+		 BYTES(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 32, DW_CFA_advance_loc | 1,
+		       DW_CFA_offset | 30, 2));
+	function(&w, 0x2100, 0x2108, NO_BYTES);
+	function(&w, 0x3000, 0x3100, ARM_FRAME);
+	code_at(&w, 0x2000,
+		BYTES(0xff, 0x83, 0x00, 0xd1, 0x3f, 0x04, 0x00, 0x94, 0xfe, 0x0b, 0x40, 0xf9, 0x3d,
+		      0x00, 0x00, 0x14));
+	code_at(&w, 0x2100, BYTES(0xff, 0x83, 0x00, 0x91, 0xc0, 0x03, 0x5f, 0xd6));
+	begin_at(&w, 0x200c, STACK_WORD(100));
+	set(&w, 30, call_before(&w, 0x3020));
+	w.stack[102] = w.state.registers[reel_arch_slot(w.arch, 30)];
+	w.stack[105] = call_before(&w, 0x1020);
+	UNWIND(&w, REEL_STOP_ROOT, 0x200c, 0x3020, 0x1020);
+}
+
 /* mov x8, #0x8b; svc #0 */
 #define ARM_SIGRETURN BYTES(0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4)
 
