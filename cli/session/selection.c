@@ -64,8 +64,10 @@ static void count_where(struct where_census *census, const struct where *where, 
 	const struct reel_frame_value *value = value_of_trace(trace, request);
 	enum reel_value_state state;
 
+	/* Each once, so that their order does not depend on the samples. */
 	for (size_t i = 0; i < trace->n_values; i++) {
-		if (trace->values[i].request == request + 1)
+		if (trace->values[i].request == request + 1 &&
+		    !sample_counts_find(&census->variables, 0, trace->values[i].name))
 			sample_counts_add(&census->variables, 0, trace->values[i].name);
 	}
 	if (!value)

@@ -251,7 +251,7 @@ class WhereTest(unittest.TestCase):
     def test_refused(self):
         for condition, message, status in (
                 ("nosuch:x > 1", "no sample has a function 'nosuch'", 1),
-                ("work:nosuch > 1", "work has no variable of this name; available: '", 1),
+                ("work:nosuch > 1", "work has no variable of this name; available: 'color', 'i', 'letter', 'request', 'size', 'urgent'\n", 1),
                 ("work:nosuch is optimized-out", "work has no variable of this name", 1),
                 ("work:request->nosuch > 1", "unsupported debug information, or no such member", 1),
                 ("work:size == 301", "selects no samples; available: '600', '300', '100'", 1),
@@ -262,9 +262,6 @@ class WhereTest(unittest.TestCase):
                 ("work:size", "invalid condition", 2)):
             done = run("report", "--stdio", "--where", condition, self.capture, status=status)
             self.assertIn(message, done.stderr, condition)
-            # In the order in which samples have them: i is in a block.
-            if "no variable" in message and "available" in message:
-                self.assertEqual(set(re.findall(r"'(\w+)'", done.stderr.split("available: ")[1])), {"color", "i", "letter", "request", "size", "urgent"})
         for arguments in (["report", "--stdio", "--by", "work:nosuch->x"], ["folded", "--by", "work:nosuch"], ["values", "work:nosuch"],
                           ["view", "-o", os.path.join(self.folder, "out.html"), "--by", "work:nosuch"]):
             self.assertIn("work has no variable 'nosuch'", run(*arguments, self.capture, status=1).stderr)
