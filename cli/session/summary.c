@@ -169,11 +169,13 @@ void summary_print_quality(const struct quality *quality, FILE *file)
 			format_share(quality->by_calls, quality_unwound(quality)).text);
 }
 
-/* Whether traces have frames of a JVM, whose functions are named only if it was asked for them. */
+/* A JVM is mapped, and code without a file has run: it is named only if the JVM was asked for it.  No
+ * trace need reach the JVM's own code. */
 static bool has_jvm(const struct session *session)
 {
 	static const char file[] = "/libjvm.so";
 	_cleanup_free_ struct reel_module_info *modules = NULL;
+	bool is_mapped = false, has_run = false;
 	size_t n;
 
 	if (!no_error(reel_capture_modules(session->capture, &modules, &n)))
@@ -181,10 +183,10 @@ static bool has_jvm(const struct session *session)
 	for (size_t i = 0; i < n; i++) {
 		const char *slash = strrchr(modules[i].path, '/');
 
-		if (modules[i].frames && slash && !strcmp(slash, file))
-			return true;
+		is_mapped |= slash && !strcmp(slash, file);
+		has_run |= modules[i].kind == REEL_MODULE_ANONYMOUS && modules[i].frames;
 	}
-	return false;
+	return is_mapped && has_run;
 }
 
 static void print_nameless(const struct session *session, FILE *file)
