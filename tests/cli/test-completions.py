@@ -145,8 +145,10 @@ for command in [["stackreel", command] for command in commands] + [["stackreel-r
     cases[" ".join(command) + " -"] = options_of(command)
 with open("packaging/completions/values", encoding="utf-8") as table:
     rows = [tuple(row.split()[:2]) for row in table]
-for row in rows:
-    cases["stackreel {} {} ".format(*row)] = words_of(*row)
+for command, option in rows:
+    # An optional argument has to be attached.
+    between = "=" if f"[{option}[=" in said("stackreel", command, "--usage") else " "
+    cases[f"stackreel {command} {option}{between}"] = words_of(command, option)
 # The other direction: every option whose error lists words is in the table.
 for command in commands:
     for option in re.findall(r"\[(--[a-z-]+)=(?!\w*FILE|\w*KEY|DIR|TIME|SIZE|PERCENT|[IN]\b)", said("stackreel", command, "--usage")):
