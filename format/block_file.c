@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "format/block_file.h"
+#include "format/block_ring.h"
 #include "format/cipher.h"
 #include "format/codec/samples.h"
 #include "base/files.h"
@@ -33,7 +34,12 @@ struct reel_block_file {
 	struct reel_raw_block index;
 	bool index_is_full;
 	uint32_t sequence;
+	uint64_t n_side_records;
 	uint64_t bytes; /* written */
+	/* Without `fd`, blocks go to the ring, and to a copy of it if there is one. */
+	struct reel_block_ring ring;
+	struct reel_block_file *copy;
+	uint64_t n_copied; /* blocks from a ring */
 	/* errno of a failed write: no further writes are possible. */
 	int write_errno;
 	bool is_cut; /* there was no room for the rest */
@@ -152,6 +158,7 @@ struct reel_error *reel_block_file_create(int fd, const struct reel_block_file_o
 	if (!file)
 		return reel_error_no_memory();
 	file->fd = fd;
+	file->ring = (struct reel_block_ring){ options->ring_time, options->ring_size, NULL, 0 };
 	file->options = *options;
 	/* Until nothing can fail any more, the caller owns the descriptor. */
 	file->options.owns_fd = false;
@@ -208,6 +215,8 @@ void reel_block_file_release(struct reel_block_file *file)
 	reel_buffer_free(&file->keys.raw);
 	reel_buffer_free(&file->frame);
 	reel_cipher_destroy(file->cipher);
+	reel_block_ring_free(&file->ring);
+	reel_block_file_release(file->copy);
 	free((char *)file->options.name);
 	pthread_mutex_destroy(&file->mutex);
 	free(file);
@@ -400,33 +409,18 @@ static bool is_too_dense(const struct reel_raw_block *block, size_t stored)
 	       block->samples > reel_block_samples_max(header.stored_size);
 }
 
-/* Writes header and payload to the output; sets the header fields known only then. */
-static struct reel_error *put_block(struct reel_block_file *file,
-				    const struct reel_raw_block *block,
-				    struct reel_block_header *header)
+/* Compresses the block into `file->frame`. */
+static struct reel_error *pack(struct reel_block_file *file, const struct reel_raw_block *block,
+			       size_t *size_ret)
 {
-	bool encrypts = file->cipher && block->type != REEL_BLOCK_KEYS;
-	size_t bound = frame_bound(block), size;
-	uint8_t *room =
-		room_in(&file->output, REEL_BLOCK_HEADER_SIZE + bound + REEL_CIPHER_OVERHEAD);
-	uint8_t *frame = encrypts ? room_in(&file->frame, bound) : room;
-	uint8_t *payload;
+	size_t bound = frame_bound(block);
+	uint8_t *frame = room_in(&file->frame, bound);
 
-	if (!room || !frame)
+	if (!frame)
 		return reel_error_no_memory();
-	payload = room + REEL_BLOCK_HEADER_SIZE;
-	if (!encrypts)
-		frame = payload;
-	TRY(compress_block(file, block, frame, bound, &size));
-	if (is_too_dense(block, size))
-		size = put_raw_frame(block, frame);
-	if (encrypts) {
-		reel_cipher_seal(file->cipher, header, frame, size, payload);
-	} else {
-		header->stored_size = (uint32_t)size;
-		header->payload_crc = (uint32_t)crc32(0, payload, header->stored_size);
-	}
-	reel_block_header_store(header, file->options.id, room);
+	TRY(compress_block(file, block, frame, bound, size_ret));
+	if (is_too_dense(block, *size_ret))
+		*size_ret = put_raw_frame(block, frame);
 	return NULL;
 }
 
@@ -468,40 +462,132 @@ struct reel_error *reel_block_file_begin(struct reel_block_file *file)
 	return file->keys.records ? reel_block_file_write(file, &file->keys) : NULL;
 }
 
+/* Writes the payload, encrypted if the file is, after its header. */
+static struct reel_error *put(struct reel_block_file *file, const struct reel_block_header *fields,
+			      const uint8_t *frame, size_t size, uint64_t samples)
+{
+	uint8_t *room =
+		room_in(&file->output, REEL_BLOCK_HEADER_SIZE + size + REEL_CIPHER_OVERHEAD);
+	struct reel_block_header header = *fields, stored;
+	uint64_t offset = file->bytes;
+
+	if (!room)
+		return reel_error_no_memory();
+	header.sequence = file->sequence;
+	stored = header;
+	if (file->cipher && header.type != REEL_BLOCK_KEYS) {
+		reel_cipher_seal(file->cipher, &stored, frame, size, room + REEL_BLOCK_HEADER_SIZE);
+	} else {
+		memcpy(room + REEL_BLOCK_HEADER_SIZE, frame, size);
+		stored.stored_size = (uint32_t)size;
+		stored.payload_crc = (uint32_t)crc32(0, frame, stored.stored_size);
+	}
+	reel_block_header_store(&stored, file->options.id, room);
+	if (!file->is_cut)
+		TRY(write_all(file, room, REEL_BLOCK_HEADER_SIZE + (size_t)stored.stored_size));
+	if (file->is_cut) {
+		count(file, samples);
+		return NULL;
+	}
+	/* The index contains the fields that the header of an encrypted block hides. */
+	header.stored_size = stored.stored_size;
+	if (header.type != REEL_BLOCK_INDEX)
+		add_index_entry(file, &header, offset);
+	file->sequence++;
+	file->n_side_records += header.type == REEL_BLOCK_SIDE ? header.records : 0;
+	count(file, samples);
+	return NULL;
+}
+
+/* A file has the head of its first round only. */
+static struct reel_error *put_copy(struct reel_block_file *file,
+				   const struct reel_held_block *block)
+{
+	if (block->is_head && file->n_side_records)
+		return NULL;
+	file->n_copied++;
+	return put(file, &block->header, block->frame, block->size, block->samples);
+}
+
+/* Adds the block in `file->frame` to the ring. */
+static struct reel_error *hold(struct reel_block_file *file, const struct reel_block_header *header,
+			       const struct reel_raw_block *block, size_t size)
+{
+	struct reel_held_block *held = malloc(sizeof(*held) + size);
+	struct reel_error *error = NULL;
+
+	if (!held)
+		return reel_error_no_memory();
+	*held = (struct reel_held_block){
+		.header = *header,
+		.samples = block->samples,
+		.round = block->round,
+		.is_head = block->is_head,
+		.size = size,
+	};
+	memcpy(held->frame, file->frame.bytes, size);
+	if (file->copy)
+		error = put_copy(file->copy, held);
+	reel_block_ring_add(&file->ring, held);
+	file->bytes += size;
+	count(file, block->samples);
+	return error;
+}
+
 struct reel_error *reel_block_file_write(struct reel_block_file *file,
 					 const struct reel_raw_block *block)
 {
-	uint64_t offset = file->bytes;
-	struct reel_block_header header = {
+	const struct reel_block_header header = {
 		.type = block->type,
 		.codec = REEL_CODEC_ZSTD,
 		.flags = block->flags,
-		.sequence = file->sequence,
 		.raw_size = (uint32_t)block->raw.size,
 		.expanded_size = block->expanded,
 		.time_first = block->time_first,
 		.time_last = block->time_last,
 		.records = block->records,
 	};
-	struct reel_block_header stored = header;
+	size_t size;
 
-	if (!file->is_cut) {
-		TRY(put_block(file, block, &stored));
-		TRY(write_all(file, file->output.bytes,
-			      REEL_BLOCK_HEADER_SIZE + (size_t)stored.stored_size));
-	}
-	if (file->is_cut) {
-		count(file, block->samples);
-		return NULL;
-	}
-	/* The index contains the fields that the header of an encrypted block hides. */
-	header.stored_size = stored.stored_size;
-	if (block != &file->index)
-		add_index_entry(file, &header, offset);
-	file->sequence++;
-	count(file, block->samples);
+	TRY(pack(file, block, &size));
+	return file->ring.size ? hold(file, &header, block, size)
+			       : put(file, &header, file->frame.bytes, size, block->samples);
+}
+
+/* ---- copies of a ring ------------------------------------------------------------- */
+
+struct reel_error *reel_block_file_copy(struct reel_block_file *ring, struct reel_block_file *copy)
+{
+	ring->copy = reel_block_file_use(copy);
+	TRY(reel_block_file_begin(copy));
+	for (const struct reel_held_block *at = ring->ring.first; at; at = at->next)
+		TRY(put_copy(copy, at));
 	return NULL;
 }
+
+struct reel_error *reel_block_file_end_copy(struct reel_block_file *ring,
+					    const struct reel_record_end *end)
+{
+	struct reel_record record = { .id = REEL_RECORD_END, .end = *end };
+	struct reel_block_file *copy = ring->copy;
+	struct reel_raw_block block = { .type = REEL_BLOCK_SIDE };
+	struct reel_error *error;
+
+	record.end.samples = copy->counts.samples;
+	record.end.blocks = copy->n_copied + 1;
+	record.end.side_records = copy->n_side_records + 1;
+	error = reel_raw_block_add(&block, &record);
+	if (!error)
+		error = reel_block_file_write(copy, &block);
+	reel_buffer_free(&block.raw);
+	if (!error)
+		error = reel_block_file_finish(copy);
+	reel_block_file_release(copy);
+	ring->copy = NULL;
+	return error;
+}
+
+/* ---- the end ---------------------------------------------------------------------- */
 
 static struct reel_error *write_index_and_trailer(struct reel_block_file *file)
 {

@@ -24,6 +24,9 @@ struct reel_raw_block {
 	uint64_t time_first, time_last;
 	/* Whether all samples so far are scrubbed. */
 	bool all_scrubbed;
+	/* For a ring (format/block_ring.h). */
+	uint32_t round;
+	bool is_head;
 	/* Where its samples' streams end in `raw`, if it has streams. */
 	bool has_ends;
 	size_t ends[REEL_STREAMS];
@@ -55,6 +58,9 @@ struct reel_block_file_options {
 	/* Called with the finished file before it is closed; NULL: none. */
 	struct reel_error *(*finished)(void *context, int fd);
 	void *context;
+	/* Not 0: keep blocks in memory instead, in a ring with these limits (format/block_ring.h);
+	 * there is no `fd`, and reel_block_file_begin and _finish are not called. */
+	uint64_t ring_time, ring_size;
 };
 
 /*
@@ -81,7 +87,17 @@ struct reel_error *reel_block_file_write(struct reel_block_file *file,
 /* Writes the keys again, the index and the trailer. */
 struct reel_error *reel_block_file_finish(struct reel_block_file *file) REEL_MUST_CHECK;
 
-/* The file's contents so far: complete blocks and the frames around them. */
+/*
+ * Writes the blocks of a ring to `copy`, which it begins, and from then on each new block as well,
+ * until reel_block_file_end_copy, which adds END, with its counts, and finishes `copy`.
+ */
+struct reel_error *reel_block_file_copy(struct reel_block_file *ring,
+					struct reel_block_file *copy) REEL_MUST_CHECK;
+struct reel_error *reel_block_file_end_copy(struct reel_block_file *ring,
+					    const struct reel_record_end *end) REEL_MUST_CHECK;
+
+/* The file's contents so far: complete blocks and the frames around them.  A ring counts what it
+ * ever had. */
 struct reel_block_file_counts {
 	uint64_t bytes, samples;
 	uint64_t lost; /* samples for which there was no room */

@@ -26,6 +26,8 @@ enum job_kind {
 	JOB_BEGIN,
 	JOB_WRITE,
 	JOB_FINISH,
+	JOB_COPY,
+	JOB_END_COPY,
 };
 
 struct job {
@@ -33,6 +35,8 @@ struct job {
 	enum job_kind kind;
 	struct reel_block_file *file;
 	struct reel_raw_block block;
+	struct reel_block_file *copy;
+	struct reel_record_end end;
 };
 
 struct reel_block_queue {
@@ -61,6 +65,7 @@ static size_t job_size(const struct job *job)
 static void job_free(struct job *job)
 {
 	reel_block_file_release(job->file);
+	reel_block_file_release(job->copy);
 	reel_buffer_free(&job->block.raw);
 	free(job);
 }
@@ -105,6 +110,10 @@ static struct reel_error *job_do(const struct job *job)
 		return reel_block_file_begin(job->file);
 	case JOB_WRITE:
 		return reel_block_file_write(job->file, &job->block);
+	case JOB_COPY:
+		return reel_block_file_copy(job->file, job->copy);
+	case JOB_END_COPY:
+		return reel_block_file_end_copy(job->file, &job->end);
 	case JOB_FINISH:
 		break;
 	}
@@ -240,15 +249,17 @@ void reel_block_queue_destroy(struct reel_block_queue *queue, bool abandon)
 
 /* ---- jobs --------------------------------------------------------------------------- */
 
-static struct reel_error *append_job(struct reel_block_queue *queue, enum job_kind kind,
-				     struct reel_block_file *file, struct reel_raw_block *block)
+static struct reel_error *append_job(struct reel_block_queue *queue, struct job from,
+				     struct reel_raw_block *block)
 {
-	struct job *job = calloc(1, sizeof(*job));
+	struct job *job = malloc(sizeof(*job));
 
 	if (!job)
 		return reel_error_no_memory();
-	job->kind = kind;
-	job->file = reel_block_file_use(file);
+	*job = from;
+	reel_block_file_use(job->file);
+	if (job->copy)
+		reel_block_file_use(job->copy);
 	if (block) {
 		job->block = *block;
 		block->raw = (struct reel_buffer){ 0 };
@@ -270,20 +281,35 @@ static struct reel_error *append_job(struct reel_block_queue *queue, enum job_ki
 struct reel_error *reel_block_queue_begin(struct reel_block_queue *queue,
 					  struct reel_block_file *file)
 {
-	return append_job(queue, JOB_BEGIN, file, NULL);
+	return append_job(queue, (struct job){ .kind = JOB_BEGIN, .file = file }, NULL);
 }
 
 struct reel_error *reel_block_queue_write(struct reel_block_queue *queue,
 					  struct reel_block_file *file,
 					  struct reel_raw_block *block)
 {
-	return append_job(queue, JOB_WRITE, file, block);
+	return append_job(queue, (struct job){ .kind = JOB_WRITE, .file = file }, block);
 }
 
 struct reel_error *reel_block_queue_finish(struct reel_block_queue *queue,
 					   struct reel_block_file *file)
 {
-	return append_job(queue, JOB_FINISH, file, NULL);
+	return append_job(queue, (struct job){ .kind = JOB_FINISH, .file = file }, NULL);
+}
+
+struct reel_error *reel_block_queue_copy(struct reel_block_queue *queue,
+					 struct reel_block_file *ring, struct reel_block_file *copy)
+{
+	return append_job(queue, (struct job){ .kind = JOB_COPY, .file = ring, .copy = copy },
+			  NULL);
+}
+
+struct reel_error *reel_block_queue_end_copy(struct reel_block_queue *queue,
+					     struct reel_block_file *ring,
+					     const struct reel_record_end *end)
+{
+	return append_job(queue, (struct job){ .kind = JOB_END_COPY, .file = ring, .end = *end },
+			  NULL);
 }
 
 /* ---- progress ----------------------------------------------------------------------- */

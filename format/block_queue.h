@@ -22,7 +22,7 @@ struct reel_error *reel_block_queue_create(struct reel_error *(*enter)(void),
  */
 void reel_block_queue_destroy(struct reel_block_queue *queue, bool abandon);
 
-/* Calls reel_block_file_begin in the thread; likewise the next two. */
+/* Calls reel_block_file_begin in the thread; likewise the next four. */
 struct reel_error *reel_block_queue_begin(struct reel_block_queue *queue,
 					  struct reel_block_file *file) REEL_MUST_CHECK;
 /* Takes over the block's bytes and leaves it empty. */
@@ -31,6 +31,12 @@ struct reel_error *reel_block_queue_write(struct reel_block_queue *queue,
 					  struct reel_raw_block *block) REEL_MUST_CHECK;
 struct reel_error *reel_block_queue_finish(struct reel_block_queue *queue,
 					   struct reel_block_file *file) REEL_MUST_CHECK;
+struct reel_error *reel_block_queue_copy(struct reel_block_queue *queue,
+					 struct reel_block_file *ring,
+					 struct reel_block_file *copy) REEL_MUST_CHECK;
+struct reel_error *reel_block_queue_end_copy(struct reel_block_queue *queue,
+					     struct reel_block_file *ring,
+					     const struct reel_record_end *end) REEL_MUST_CHECK;
 
 /* The contents of all files of this queue. */
 struct reel_block_file_counts reel_block_queue_counts(struct reel_block_queue *queue);

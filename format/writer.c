@@ -39,6 +39,8 @@ struct reel_writer {
 	bool has_end;
 	struct reel_record_end end;
 	uint64_t n_blocks, n_side_records;
+	uint32_t round; /* of a ring */
+	bool is_head;	/* of it, is the next block */
 	bool has_last_id;
 	uint64_t last_id;
 	uint64_t n_samples, stack_bytes;
@@ -94,6 +96,9 @@ static struct reel_error *write_block(struct reel_writer *writer, struct reel_ra
 		return NULL;
 	writer->n_blocks++;
 	block->flags = flags_of(block);
+	block->round = writer->round;
+	block->is_head = writer->is_head;
+	writer->is_head = false;
 	if (writer->options.queue)
 		return reel_block_queue_write(writer->options.queue, writer->file, block);
 	TRY(note_failure(writer, reel_block_file_write(writer->file, block)));
@@ -117,21 +122,35 @@ static struct reel_error *make_file_id(const uint8_t *file_id, uint8_t ret[REEL_
 	return NULL;
 }
 
-static struct reel_error *open_file(struct reel_writer *writer, int fd)
+static struct reel_error *create_file(const struct reel_writer *writer, int fd, const char *name,
+				      const struct reel_public_keys *recipients, const uint8_t *id,
+				      bool is_ring, struct reel_block_file **ret)
 {
 	struct reel_block_file_options options = {
-		.name = writer->name,
+		.name = name,
 		.level = writer->options.level,
 		.owns_fd = writer->options.owns_fd,
-		.recipients = writer->options.recipients,
+		.recipients = recipients,
 		.make_room = writer->options.make_room,
 		.finished = writer->options.finished,
 		.context = writer->options.context,
+		.ring_time = is_ring ? writer->options.ring_time : 0,
+		.ring_size = is_ring ? writer->options.ring_size : 0,
 	};
 
+	memcpy(options.id, id, sizeof(options.id));
+	return reel_block_file_create(fd, &options, ret);
+}
+
+static struct reel_error *open_file(struct reel_writer *writer, int fd)
+{
+	const struct reel_public_keys *recipients = writer->options.recipients;
+
+	writer->is_head = true;
 	writer->options.recipients = NULL;
-	memcpy(options.id, writer->id, sizeof(options.id));
-	TRY(reel_block_file_create(fd, &options, &writer->file));
+	TRY(create_file(writer, fd, writer->name, recipients, writer->id, true, &writer->file));
+	if (writer->options.ring_size)
+		return NULL;
 	return writer->options.queue ? reel_block_queue_begin(writer->options.queue, writer->file)
 				     : reel_block_file_begin(writer->file);
 }
@@ -456,4 +475,40 @@ struct reel_error *reel_writer_finish(struct reel_writer *writer)
 	if (writer->options.queue)
 		return reel_block_queue_finish(writer->options.queue, writer->file);
 	return note_failure(writer, reel_block_file_finish(writer->file));
+}
+
+/* ---- a ring --------------------------------------------------------------------- */
+
+struct reel_error *reel_writer_begin_round(struct reel_writer *writer)
+{
+	TRY(reel_writer_flush(writer));
+	writer->round++;
+	writer->is_head = true;
+	return NULL;
+}
+
+struct reel_error *reel_writer_begin_copy(struct reel_writer *writer, int fd, const char *name,
+					  const struct reel_public_keys *recipients)
+{
+	struct reel_block_file *copy = NULL;
+	uint8_t id[REEL_FILE_ID_SIZE];
+	struct reel_error *error = make_file_id(NULL, id);
+
+	if (!error)
+		error = create_file(writer, fd, name, recipients, id, false, &copy);
+	if (error)
+		close(fd);
+	else
+		error = flush(writer);
+	if (!error)
+		error = reel_block_queue_copy(writer->options.queue, writer->file, copy);
+	reel_block_file_release(copy);
+	return error;
+}
+
+struct reel_error *reel_writer_end_copy(struct reel_writer *writer,
+					const struct reel_record_end *end)
+{
+	TRY(reel_writer_flush(writer));
+	return reel_block_queue_end_copy(writer->options.queue, writer->file, end);
 }

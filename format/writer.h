@@ -34,6 +34,8 @@ struct reel_writer_options {
 	bool (*make_room)(void *context, int fd, size_t size);
 	struct reel_error *(*finished)(void *context, int fd);
 	void *context;
+	/* Not 0: write nothing until reel_writer_begin_copy (format/block_ring.h).  Needs a queue. */
+	uint64_t ring_time, ring_size;
 };
 
 struct reel_writer_counts {
@@ -80,6 +82,21 @@ struct reel_error *reel_writer_copy(struct reel_writer *writer, uint16_t block_t
 struct reel_error *reel_writer_flush(struct reel_writer *writer) REEL_MUST_CHECK;
 /* Flushes, then writes index and trailer.  The caller adds the END record before this. */
 struct reel_error *reel_writer_finish(struct reel_writer *writer) REEL_MUST_CHECK;
+
+/*
+ * With a ring: begins a round.  The caller writes the file's head and flushes, then states anew
+ * what later samples need.
+ */
+struct reel_error *reel_writer_begin_round(struct reel_writer *writer) REEL_MUST_CHECK;
+/*
+ * Writes the ring to `fd`, which it owns, and all that follows until reel_writer_end_copy, which
+ * adds `end` with the counts of the copy.
+ */
+struct reel_error *reel_writer_begin_copy(struct reel_writer *writer, int fd, const char *name,
+					  const struct reel_public_keys *recipients)
+	REEL_MUST_CHECK;
+struct reel_error *reel_writer_end_copy(struct reel_writer *writer,
+					const struct reel_record_end *end) REEL_MUST_CHECK;
 
 struct reel_writer_counts reel_writer_counts(const struct reel_writer *writer);
 
