@@ -322,7 +322,8 @@ const struct reel_loss_info *reel_capture_losses(const struct reel_capture *capt
 
 /* What a moment of the recording is marked for. Later versions may have others. */
 enum reel_mark {
-	/* Somebody asked the recorder to keep what it had recorded (SIGUSR2 with --rotate). */
+	/* Somebody asked the recorder to keep what it had recorded (SIGUSR2 with --rotate or
+	 * --overwrite). */
 	REEL_MARK_TRIGGER = 1,
 	/* Why data is missing, in all of the recording or in a file of it. */
 	REEL_MARK_NOTE = 2,

@@ -45,6 +45,8 @@ int main(int argc, char **argv)
 	}
 	if (options.status)
 		error = reel_status_report(options.status_of, options.status);
+	else if (options.dump)
+		error = reel_recording_ask_dump((pid_t)options.dump);
 	else
 		error = options.list ? list(&options) : record(&options, &viewer, &status);
 	reel_viewer_end(&viewer, !error);

@@ -99,6 +99,8 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 		until = sample_time;
 	if (recording->jit_code && reel_jit_code_due(recording->jit_code) < until)
 		until = reel_jit_code_due(recording->jit_code);
+	if (recording->flight.end && recording->flight.end < until)
+		until = recording->flight.end;
 	/* Otherwise a flush just missed would wait for the next timeout. */
 	if (reel_output_flush_time(recording->output) < until)
 		until = reel_output_flush_time(recording->output);
@@ -154,15 +156,24 @@ static void say_kept(void *context, const char *path)
 		recording_say(recording, "kept %s", path);
 }
 
-/* SIGUSR2 keeps everything recorded so far. */
+/* SIGUSR2 keeps everything recorded so far; with --overwrite, it writes that. */
 static struct reel_error *protect(struct recording *recording)
 {
+	const struct recording_signals *signals = &recording->signals;
+	char text[64] = "SIGUSR2";
+
 	recording->signals.protect = false;
+	/* A sender in another PID namespace has no number here. */
+	if (signals->protect_sender)
+		snprintf(text, sizeof(text), "SIGUSR2 from process %" PRIu32,
+			 signals->protect_sender);
+	if (recording->options->overwrite_time)
+		return recording_flight_dump(recording, signals->protect_time, text);
 	if (!reel_options_rotates(recording->options)) {
 		recording_note(recording, "SIGUSR2 ignored: it keeps the parts of --rotate");
 		return NULL;
 	}
-	TRY(recording_mark_trigger(recording));
+	TRY(recording_mark_trigger(recording, signals->protect_time, text));
 	TRY(recording_rotate(recording));
 	reel_parts_protect(reel_output_parts(recording->output), say_kept, recording);
 	return NULL;
@@ -208,6 +219,8 @@ static struct reel_error *turn(struct recording *recording)
 	TRY(recording_cycle(recording));
 	if (recording->signals.protect)
 		TRY(protect(recording));
+	if (recording->options->overwrite_time)
+		TRY(recording_flight_turn(recording));
 	if (reel_output_rotation_is_due(recording->output, reel_now()))
 		TRY(recording_rotate(recording));
 	if (reel_now() >= reel_output_flush_time(recording->output))
@@ -239,7 +252,8 @@ static struct reel_error *wait_until_written(struct recording *recording)
 
 static struct reel_error *finish(struct recording *recording)
 {
-	TRY(recording_finish(recording));
+	TRY(recording->options->overwrite_time ? recording_flight_finish(recording)
+					       : recording_finish(recording));
 	TRY(wait_until_written(recording));
 	say_dropped(recording);
 	if (recording->end.helper_died)
@@ -306,6 +320,10 @@ static void name_parts(const struct recording *recording, char *text, size_t siz
 
 	if (parts)
 		kept -= reel_parts_deleted(parts);
+	if (!path)
+		path = recording->options->output;
+	if (recording->options->overwrite_time)
+		kept = recording->flight.n_files ? recording->flight.n_files - 1 : 0;
 	if (kept)
 		snprintf(text, size, "%s and the previous %llu", path, (unsigned long long)kept);
 	else
@@ -362,6 +380,10 @@ static void print_summary(struct recording *recording)
 	reel_progress_clear(&recording->progress);
 	if (recording->options->quiet)
 		return;
+	if (recording->options->overwrite_time && !recording->flight.n_files) {
+		recording_say(recording, "no request, so no file was written");
+		return;
+	}
 	print_embedded(recording);
 	name_parts(recording, where, sizeof(where));
 	reel_progress_summary(&counts, recording->losses,

@@ -77,6 +77,13 @@ struct recording_governing {
 	double frequency;   /* as applied */
 };
 
+/* Of --overwrite. */
+struct recording_flight {
+	/* When the file being written ends; 0: none is. */
+	uint64_t end;
+	uint64_t n_files;
+};
+
 struct recording_end {
 	bool asked;
 	enum reel_end_reason reason;
@@ -127,6 +134,7 @@ struct recording {
 	struct recording_backlog backlog;
 	struct reel_governor governor; /* n_ticks 0: no limit and no target */
 	struct recording_governing governing;
+	struct recording_flight flight;
 	struct recording_end end;
 };
 
@@ -159,12 +167,24 @@ struct reel_error *recording_write_head(struct recording *recording) REEL_MUST_C
 struct reel_error *recording_cycle(struct recording *recording) REEL_MUST_CHECK;
 /* Writes losses and ends the blocks. */
 struct reel_error *recording_flush(struct recording *recording) REEL_MUST_CHECK;
-/* Ends the part and begins the next one. */
+/* Ends the part and begins the next one; with --overwrite, ends the file being written, if any, and
+ * begins a round. */
 struct reel_error *recording_rotate(struct recording *recording) REEL_MUST_CHECK;
-/* Writes a MARK of the SIGUSR2 that was taken. */
-struct reel_error *recording_mark_trigger(struct recording *recording) REEL_MUST_CHECK;
+/* Writes a MARK of a trigger. */
+struct reel_error *recording_mark_trigger(struct recording *recording, uint64_t time,
+					  const char *text) REEL_MUST_CHECK;
 /* END, index and trailer. */
 struct reel_error *recording_finish(struct recording *recording) REEL_MUST_CHECK;
+
+/* ---- recording_flight.c: files of --overwrite ---- */
+
+/* Begins a file, unless one is being written, and marks the moment. */
+struct reel_error *recording_flight_dump(struct recording *recording, uint64_t time,
+					 const char *text) REEL_MUST_CHECK;
+/* Ends the file and begins a round, if one or the other is due. */
+struct reel_error *recording_flight_turn(struct recording *recording) REEL_MUST_CHECK;
+/* The recording ends: ends the file that is being written. */
+struct reel_error *recording_flight_finish(struct recording *recording) REEL_MUST_CHECK;
 
 /* ---- recording_cpus.c: CPUs that come and go ---- */
 

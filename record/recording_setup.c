@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/quantity.h"
 #include "bpf/settings.h"
 #include "include/stackreel.h"
 #include "record/options/cgroup_search.h"
@@ -35,6 +36,9 @@
  * largest stack takes two thirds.
  */
 #define FREQUENCY_MAX 10000u
+
+/* The longest time until samples are put into the ring of --overwrite. */
+#define FLUSH_RING (5 * REEL_NS_PER_SECOND)
 
 /* Opening events for this many takes so long that a message is printed. */
 #define MANY_THREADS 1000
@@ -368,13 +372,33 @@ static struct reel_error *drop_privileges(struct recording *recording)
 	return NULL;
 }
 
+/* Larger blocks compress better, and those of a ring are lost with the recorder anyway. */
+static uint64_t flush_interval(const struct reel_options *options)
+{
+	uint64_t share = options->overwrite_time / 16;
+	uint64_t longest = share < FLUSH_RING ? share : FLUSH_RING;
+
+	return longest > options->flush_interval ? longest : options->flush_interval;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Of a ring, what has to be stated anew may take half of a round. */
+static uint64_t ring_share(const struct reel_options *options)
+{
+	return options->overwrite_size ? options->overwrite_size / 4 : UINT64_MAX;
+}
+
 static struct reel_error *open_output(struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
 	struct reel_output_options output = {
 		.path = options->output,
 		.level = options->level,
-		.flush_interval = options->flush_interval,
+		.flush_interval = flush_interval(options),
 		.target = {
 			.word_bits = recording->target.elf.word_bits,
 			.big_endian = recording->target.elf.byte_order == REEL_BYTE_ORDER_BIG,
@@ -389,6 +413,8 @@ static struct reel_error *open_output(struct recording *recording)
 			.min_free = options->min_free,
 			.min_free_percent = options->min_free_percent,
 		},
+		.ring_time = options->overwrite_time,
+		.ring_size = options->overwrite_size,
 		.enter_writer = options->no_sandbox ? NULL : enter_writer,
 	};
 	return reel_output_open(&output, &recording->output);
@@ -507,7 +533,7 @@ static struct reel_error *open_jit_code(struct recording *recording)
 		.modules = recording->modules,
 		.sink = recording->sink,
 		.native = recording->target.elf,
-		.limit = recording->options->jit_code,
+		.limit = least(recording->options->jit_code, ring_share(recording->options)),
 		.watch = watch,
 		.watch_page = watch_page,
 		.watch_context = recording,
@@ -532,8 +558,9 @@ static struct reel_error *open_embedding(struct recording *recording)
 		.modules = recording->modules,
 		.sink = recording->sink,
 		.native = recording->target.elf,
-		.limit = options->embed_limit,
+		.limit = least(options->embed_limit, ring_share(options)),
 		.work_share = recording->cpu_limit / IMAGES_SHARE,
+		.has_rounds = options->overwrite_time,
 		.everything = options->embed == REEL_EMBED_MODULES,
 		.no_symbols = options->no_symbols,
 		.note = recording_note,

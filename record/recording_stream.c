@@ -124,9 +124,10 @@ struct reel_error *recording_write_head(struct recording *recording)
 		};
 		TRY(write_record(recording, &record));
 	}
-	return recording->unreadable
-		       ? write_note(recording, recording->stream.part_begin, recording->unreadable)
-		       : NULL;
+	if (recording->unreadable)
+		TRY(write_note(recording, recording->stream.part_begin, recording->unreadable));
+	/* The ring has the head in its own block. */
+	return options->overwrite_time ? reel_output_flush(recording->output) : NULL;
 }
 
 /* ---- process events ----------------------------------------------------------------- */
@@ -750,6 +751,17 @@ static struct reel_error *write_ring_users(struct recording *recording)
 	return write_note(recording, reel_now(), text);
 }
 
+static struct reel_error *end_dump(struct recording *recording, const struct reel_record_end *end)
+{
+	if (!recording->flight.end)
+		return NULL;
+	TRY(reel_output_end_dump(recording->output, end));
+	recording->flight.end = 0;
+	recording->flight.n_files++;
+	return NULL;
+}
+
+/* With --overwrite, a file ends only if one is being written. */
 static struct reel_error *write_end(struct recording *recording, enum reel_end_reason reason)
 {
 	struct reel_record record = { .id = REEL_RECORD_END };
@@ -764,6 +776,8 @@ static struct reel_error *write_end(struct recording *recording, enum reel_end_r
 		.samples = reel_output_counts(recording->output).part_samples,
 		.exit_status = recording->command.ended ? (uint64_t)recording->command.status : 0,
 	};
+	if (recording->options->overwrite_time)
+		return end_dump(recording, &record.end);
 	TRY(write_record(recording, &record));
 	return reel_output_finish(recording->output);
 }
@@ -820,21 +834,24 @@ static void end_waits(struct recording *recording)
 					 "the last waits are missing");
 }
 
-struct reel_error *recording_mark_trigger(struct recording *recording)
+struct reel_error *recording_mark_trigger(struct recording *recording, uint64_t time,
+					  const char *text)
 {
-	const struct recording_signals *signals = &recording->signals;
-	struct reel_record record = {
+	const struct reel_record record = {
 		.id = REEL_RECORD_MARK,
-		.mark = { .time = signals->protect_time, .kind = REEL_MARK_TRIGGER },
+		.mark = { time, REEL_MARK_TRIGGER, reel_bytes_of_string(text) },
 	};
-	char text[64] = "SIGUSR2";
 
-	/* A sender in another PID namespace has no number here. */
-	if (signals->protect_sender)
-		snprintf(text, sizeof(text), "SIGUSR2 from process %" PRIu32,
-			 signals->protect_sender);
-	record.mark.text = reel_bytes_of_string(text);
 	return write_record(recording, &record);
+}
+
+/* Of a round, nothing is lost if it has no end: its data is restated or follows in the next one,
+ * which each file of it has as well. */
+static struct reel_error *embed_part(struct recording *recording, uint64_t cut)
+{
+	if (!recording->options->overwrite_time)
+		return embed(recording, cut + embedding_time(recording));
+	return recording->flight.end ? embed(recording, cut + EMBED_MAX) : NULL;
 }
 
 /*
@@ -843,6 +860,7 @@ struct reel_error *recording_mark_trigger(struct recording *recording)
  */
 struct reel_error *recording_rotate(struct recording *recording)
 {
+	bool is_ring = recording->options->overwrite_time;
 	struct reel_sampler_handler functions;
 	uint64_t cut;
 
@@ -854,10 +872,13 @@ struct reel_error *recording_rotate(struct recording *recording)
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
 	TRY(read_functions(recording));
 	TRY(read_code(recording, true));
-	TRY(embed(recording, cut + embedding_time(recording)));
+	TRY(embed_part(recording, cut));
 	TRY(read_last_names(recording));
 	TRY(write_end(recording, REEL_END_ROTATED));
-	TRY(reel_output_next(recording->output));
+	if (is_ring)
+		TRY(reel_output_begin_round(recording->output));
+	else
+		TRY(reel_output_next(recording->output));
 	TRY(recording_write_head(recording));
 	if (recording->jit_code)
 		reel_jit_code_restart(recording->jit_code);
@@ -869,7 +890,10 @@ struct reel_error *recording_rotate(struct recording *recording)
 		reel_jit_names_restart(recording->jit_names);
 	if (recording->symbols)
 		TRY(reel_kernel_symbols_restart(recording->symbols));
-	reel_tracker_restart(recording->tracker, cut);
+	if (is_ring)
+		TRY(reel_tracker_begin_round(recording->tracker, cut));
+	else
+		reel_tracker_restart(recording->tracker, cut);
 	reel_held_samples_free(&recording->stream.held);
 	recording->stream.cut = UINT64_MAX;
 	/* Otherwise the heap keeps what a busy part needed, in pieces between what is in use. */

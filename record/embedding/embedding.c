@@ -67,7 +67,8 @@ struct module {
 	int fd;			    /* -1: none */
 	uint64_t used;		    /* when it was last hit or mapped, in turns */
 	struct reel_hit_set hits;
-	uint64_t due; /* the earliest time of its next interim image */
+	struct reel_hit_set hits_before; /* of the round before, all of them in its images */
+	uint64_t due;			 /* the earliest time of its next interim image */
 	bool is_left_out;
 	/* Hits when its image was last requested; hits of the image in the file. */
 	size_t n_asked, n_embedded;
@@ -176,6 +177,7 @@ static void free_module(void *context, struct reel_id_entry *entry)
 
 	close_file(context, module);
 	reel_hit_set_free(&module->hits);
+	reel_hit_set_free(&module->hits_before);
 	reel_buffer_free(&module->image);
 	free(module);
 }
@@ -268,7 +270,8 @@ static struct reel_error *hit(struct reel_embedding *embedding, const struct ree
 	if (!module)
 		return reel_error_no_memory();
 	module->used = ++embedding->turn;
-	if (embedding->n_hits >= HITS_MAX || module->hits.n >= IMAGE_HITS_MAX) {
+	if (embedding->n_hits >= HITS_MAX ||
+	    module->hits.n + module->hits_before.n >= IMAGE_HITS_MAX) {
 		module->hits_left_out++;
 		return NULL;
 	}
@@ -448,7 +451,6 @@ static void ask(struct reel_embedding *embedding, struct module *module)
 	const struct reel_embedding_options *options = &embedding->options;
 	struct reel_image_question question = {
 		.file = module->fd,
-		.n = module->hits.n,
 		.everything = options->everything,
 		.no_symbols = options->no_symbols,
 		.limit = embedding->bytes_left + module->image.size < REEL_IMAGE_MAX
@@ -463,7 +465,7 @@ static void ask(struct reel_embedding *embedding, struct module *module)
 			  "read it");
 		return;
 	}
-	question.offsets = reel_hit_set_sorted(&module->hits);
+	question.offsets = reel_hit_set_sorted(&module->hits, &module->hits_before, &question.n);
 	if (!question.offsets) {
 		leave_out(embedding, module, "out of memory");
 		return;
@@ -722,6 +724,18 @@ void reel_embedding_wait(struct reel_embedding *embedding)
 	reel_image_asker_wait(embedding->options.asker, 10);
 }
 
+/* A file may have the images of two rounds, of which the last one counts: it has what samples of
+ * both need. */
+static void keep_hits(struct reel_embedding *embedding, struct module *module)
+{
+	reel_hit_set_free(&module->hits_before);
+	if (module->hits.n == module->n_embedded) {
+		module->hits_before = module->hits;
+		module->hits = (struct reel_hit_set){ 0 };
+	}
+	embedding->n_hits += module->hits.n;
+}
+
 static void use_module(void *context, const struct reel_mapping *mapping)
 {
 	struct reel_embedding *embedding = context;
@@ -737,14 +751,21 @@ static void restart_module(void *context, struct reel_id_entry *entry)
 {
 	struct reel_embedding *embedding = context;
 	struct module *module = (struct module *)entry;
+	bool is_mapped = !embedding->timeline || module->used == embedding->turn;
 
-	if (embedding->timeline && module->used != embedding->turn) {
+	if (embedding->options.has_rounds) {
+		keep_hits(embedding, module);
+		is_mapped |= module->hits.n || module->hits_before.n;
+	} else {
+		reel_hit_set_free(&module->hits);
+		module->n_images = 0;
+	}
+	if (!is_mapped) {
 		free_module(embedding, reel_id_table_remove(&embedding->modules, entry->id));
 		return;
 	}
-	reel_hit_set_free(&module->hits);
 	module->n_asked = module->n_embedded = 0;
-	module->n_images = module->hits_left_out = module->due = 0;
+	module->hits_left_out = module->due = 0;
 	reel_buffer_free(&module->image);
 	module->image = (struct reel_buffer){ 0 };
 	module->is_left_out = module->is_late = false;
@@ -757,9 +778,9 @@ void reel_embedding_restart(struct reel_embedding *embedding)
 	embedding->turn++;
 	if (embedding->timeline)
 		reel_timeline_visit_all(embedding->timeline, use_module, embedding);
+	embedding->n_hits = 0;
 	reel_id_table_visit(&embedding->modules, restart_module, embedding);
 	memset(embedding->seen, 0, sizeof(embedding->seen));
-	embedding->n_hits = 0;
 	embedding->ends = false;
 	embedding->interim = 0;
 	embedding->work_free = (now - embedding->begun) / WORK_FREE_SHARE;

@@ -24,6 +24,8 @@ struct reel_embedding_options {
 	 * beyond the usual one. */
 	double work_share;
 	bool everything, no_symbols;
+	/* reel_embedding_restart begins a round of a ring (format/block_ring.h), not a file. */
+	bool has_rounds;
 	/* Gets the reason why a module was left out. */
 	void (*note)(void *context, const char *line);
 	void *note_context;

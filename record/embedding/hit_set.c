@@ -63,17 +63,29 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-uint64_t *reel_hit_set_sorted(const struct reel_hit_set *set)
+static void collect(const struct reel_hit_set *set, uint64_t *all, size_t *n)
 {
-	uint64_t *all = calloc(set->n + 1, sizeof(*all));
-	size_t n = 0;
-
-	if (!all)
-		return NULL;
 	for (size_t i = 0; i < set->capacity; i++) {
 		if (set->slots[i])
-			all[n++] = set->slots[i] - 1;
+			all[(*n)++] = set->slots[i] - 1;
 	}
+}
+
+uint64_t *reel_hit_set_sorted(const struct reel_hit_set *set, const struct reel_hit_set *other,
+			      size_t *n_ret)
+{
+	uint64_t *all = calloc(set->n + other->n + 1, sizeof(*all));
+	size_t n = 0;
+
+	*n_ret = 0;
+	if (!all)
+		return NULL;
+	collect(set, all, &n);
+	collect(other, all, &n);
 	qsort(all, n, sizeof(*all), compare);
+	for (size_t i = 0; i < n; i++) {
+		if (!*n_ret || all[i] != all[*n_ret - 1])
+			all[(*n_ret)++] = all[i];
+	}
 	return all;
 }

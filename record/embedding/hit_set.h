@@ -19,7 +19,8 @@ enum reel_hit { REEL_HIT_KNOWN, REEL_HIT_NEW, REEL_HIT_NO_MEMORY };
 /* `hit` must not be UINT64_MAX. */
 enum reel_hit reel_hit_set_add(struct reel_hit_set *set, uint64_t hit);
 void reel_hit_set_free(struct reel_hit_set *set);
-/* A new array of all hits, ascending; NULL if out of memory. */
-uint64_t *reel_hit_set_sorted(const struct reel_hit_set *set);
+/* A new array of all hits of both, ascending, each once; NULL if out of memory. */
+uint64_t *reel_hit_set_sorted(const struct reel_hit_set *set, const struct reel_hit_set *other,
+			      size_t *n_ret);
 
 #endif

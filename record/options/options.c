@@ -33,6 +33,9 @@
  */
 #define FLUSH_INTERVAL	   (500 * REEL_NS_PER_MS)
 #define FLUSH_INTERVAL_MIN (10 * REEL_NS_PER_MS)
+#define OVERWRITE_DEFAULT  (64u << 20)
+#define OVERWRITE_MIN	   (4u << 20)
+#define AFTER_DEFAULT	   (10 * REEL_NS_PER_SECOND)
 #define RING_SIZE_DEFAULT  (16u << 20)
 #define RING_SIZE_MIN	   (64u << 10)
 #define RING_SIZE_MAX	   (1u << 30)
@@ -87,6 +90,9 @@ enum long_option {
 	OPTION_MIN_FREE,
 	OPTION_CONFIG,
 	OPTION_STATUS,
+	OPTION_OVERWRITE,
+	OPTION_AFTER,
+	OPTION_DUMP,
 };
 
 static const struct argp_option argp_options[] = {
@@ -208,6 +214,14 @@ static const struct argp_option argp_options[] = {
 	  "old files, or bytes of all (KEEP: 10, 2G or 10,2G), and delete the oldest if the disk "
 	  "is full. SIGUSR2 protects existing files",
 	  0 },
+	{ "overwrite", OPTION_OVERWRITE, "TIME[,SIZE]", 0,
+	  "Flight recorder: keep the last TIME (10s, 5m), at most SIZE (64M), in memory, and write "
+	  "it to FILE.0001.reel, ... only on SIGUSR2 or --dump",
+	  0 },
+	{ "after", OPTION_AFTER, "TIME", 0,
+	  "With --overwrite: also write the TIME that follows (10s)", 0 },
+	{ "dump", OPTION_DUMP, "PID", 0,
+	  "Have the recorder with this PID write its --overwrite file, and exit", 0 },
 	{ "view", OPTION_VIEW, NULL, 0,
 	  "Then show the capture in a browser, as 'stackreel view FILE' does", 0 },
 	{ "encrypt-to", OPTION_ENCRYPT_TO, "PUBLIC_KEY", 0,
@@ -437,6 +451,25 @@ static void parse_target(struct argp_state *state, const char *text, struct reel
 	check(state, "--target-samples", reel_quantity_duration(time, &options->target_time));
 }
 
+/* ---- flight recorder ------------------------------------------------------------------ */
+
+static void parse_overwrite(struct argp_state *state, struct reel_options *options,
+			    const char *text)
+{
+	const char *comma = strchrnul(text, ',');
+	_cleanup_free_ char *time = need(state, strndup(text, (size_t)(comma - text)));
+
+	options->overwrite_size = OVERWRITE_DEFAULT;
+	check(state, "--overwrite", reel_quantity_duration(time, &options->overwrite_time));
+	if (*comma)
+		check(state, "--overwrite",
+		      reel_quantity_size(comma + 1, &options->overwrite_size));
+	if (options->overwrite_time < REEL_NS_PER_SECOND)
+		argp_error(state, "--overwrite: TIME must be at least 1s");
+	if (options->overwrite_size < OVERWRITE_MIN)
+		argp_error(state, "--overwrite: SIZE must be at least 4M");
+}
+
 /* ---- settings --------------------------------------------------------------------------- */
 
 enum setting_kind {
@@ -484,6 +517,8 @@ static const struct setting {
 	{ 'z', NUMBER, FIELD(level), "-z", 1, 19 },
 	{ OPTION_FLUSH_INTERVAL, DURATION, FIELD(flush_interval), "--flush-interval",
 	  FLUSH_INTERVAL_MIN, FLUSH_INTERVAL, "10ms to 500ms" },
+	{ OPTION_AFTER, DURATION, FIELD(after), "--after", 0, UINT64_MAX, "" },
+	{ OPTION_DUMP, NUMBER, FIELD(dump), "--dump", 1, PID_MAX_LIMIT },
 	{ OPTION_VIEW, YES, FIELD(view) },
 	{ OPTION_RING_SIZE, SIZE, FIELD(ring_size), "--ring-size", RING_SIZE_MIN, RING_SIZE_MAX,
 	  "64K to 1G" },
@@ -555,7 +590,7 @@ static bool has_event(const struct reel_options *options, const char *name)
 /* Options that exclude or require each other. */
 static void check_together(struct argp_state *state, struct reel_options *options)
 {
-	if (options->list || options->status)
+	if (options->list || options->status || options->dump)
 		return;
 	if (!options->command && !reel_options_has_target(options))
 		argp_error(state, "nothing to record; name a command, or use -p, -t, -a or -G");
@@ -584,6 +619,9 @@ static void check_together(struct argp_state *state, struct reel_options *option
 		argp_error(state, "--min-free requires --rotate");
 	if (options->rotate_total && options->rotate_total < ROTATE_TOTAL_MIN)
 		argp_error(state, "--rotate: all files together must be at least 1M");
+	if (options->overwrite_time &&
+	    (reel_options_rotates(options) || options->view || !strcmp(options->output, "-")))
+		argp_error(state, "--overwrite cannot be combined with --rotate, --view or -o -");
 	if (options->view && (reel_options_rotates(options) || !strcmp(options->output, "-")))
 		argp_error(state, "--view cannot be combined with --rotate or -o -: it shows one "
 				  "file");
@@ -735,6 +773,9 @@ static error_t parse_other(int key, char *argument, struct argp_state *state,
 	case OPTION_MIN_FREE:
 		parse_min_free(state, options, argument);
 		return 0;
+	case OPTION_OVERWRITE:
+		parse_overwrite(state, options, argument);
+		return 0;
 	case OPTION_ENCRYPT_TO:
 		check(state, "--encrypt-to", reel_public_keys_add(&options->recipients, argument));
 		return 0;
@@ -839,6 +880,7 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 		.rings = 1,
 		.level = 1,
 		.flush_interval = FLUSH_INTERVAL,
+		.after = AFTER_DEFAULT,
 	};
 	keep_command_line(argc, argv, ret);
 	argp_err_exit_status = REEL_EXIT_USAGE;

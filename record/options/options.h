@@ -111,6 +111,12 @@ struct reel_options {
 	uint64_t rotate_total;		     /* bytes of all parts; 0: no limit */
 	uint64_t min_free, min_free_percent; /* of the disk, beside the parts */
 
+	/* Not 0: a flight recorder. */
+	uint64_t overwrite_time; /* ns in memory */
+	uint64_t overwrite_size; /* bytes in memory at most */
+	uint64_t after;		 /* ns after a request that are in its file */
+	uint64_t dump;		 /* only have this process write its file; 0: none */
+
 	struct reel_public_keys recipients; /* encrypt to these; empty: do not encrypt */
 
 	bool view;	 /* show the capture afterwards */

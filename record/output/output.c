@@ -10,6 +10,8 @@
 #include "record/output/output.h"
 #include "record/output/parts.h"
 
+/* The shortest time between rounds. */
+#define ROUND_MIN REEL_NS_PER_SECOND
 /* Between looks at a full disk. */
 #define WAIT_MS 20
 /* ns. A part without room for its rest ends at this age, so that a full disk gets few of them. */
@@ -28,6 +30,7 @@ struct reel_output {
 	uint64_t part;
 	uint8_t recording_id[REEL_FILE_ID_SIZE];
 	uint64_t part_start, last_flush;
+	uint64_t round_start, round_bytes; /* bytes when the round began */
 	uint64_t past_samples; /* of finished parts */
 	uint64_t known_lost;   /* when the part began */
 };
@@ -84,19 +87,25 @@ static struct reel_error *open_part(struct reel_output *output)
 		.make_room = output->parts ? reel_parts_make_room : NULL,
 		.finished = output->parts ? reel_parts_finished : NULL,
 		.context = output->parts,
+		.ring_time = output->options.ring_time,
+		.ring_size = output->options.ring_size,
 	};
 	_cleanup_fd_ int fd = -1;
 	int handed_over;
 
-	TRY(open_path(output, &fd));
+	/* The files made of it are encrypted, not the ring. */
+	if (options.ring_size)
+		options.recipients = NULL;
+	else
+		TRY(open_path(output, &fd));
 	handed_over = fd;
 	fd = -1;
-	TRY(reel_writer_create(handed_over, reel_output_path(output), &options, NULL,
-			       &output->writer));
+	TRY(reel_writer_create(handed_over, options.ring_size ? "the ring" : reel_output_path(output),
+			       &options, NULL, &output->writer));
 	if (!output->part)
 		memcpy(output->recording_id, reel_writer_file_id(output->writer),
 		       sizeof(output->recording_id));
-	output->part_start = output->last_flush = reel_now();
+	output->part_start = output->round_start = output->last_flush = reel_now();
 	return NULL;
 }
 
@@ -107,7 +116,7 @@ static struct reel_error *open_place(struct reel_output *output)
 
 	if (!strcmp(path, "-"))
 		return NULL;
-	if (options->rotate_time || options->rotate_size)
+	if (options->rotate_time || options->rotate_size || options->ring_size)
 		return reel_parts_open(&options->parts, &output->parts);
 	TRY(reel_output_place_open(path, &output->place));
 	return output->place.is_lasting
@@ -249,6 +258,45 @@ struct reel_error *reel_output_next(struct reel_output *output)
 	if (error)
 		output->part--;
 	return error;
+}
+
+/* ---- flight recorder ---------------------------------------------------------------- */
+
+bool reel_output_round_is_due(const struct reel_output *output, uint64_t now)
+{
+	uint64_t age = now - output->round_start;
+	uint64_t bytes = reel_writer_counts(output->writer).file_bytes - output->round_bytes;
+
+	/* Stating everything anew must not be all that it does. */
+	return age >= output->options.ring_time ||
+	       (age >= ROUND_MIN && bytes >= output->options.ring_size / 2);
+}
+
+struct reel_error *reel_output_begin_round(struct reel_output *output)
+{
+	TRY(reel_writer_begin_round(output->writer));
+	output->round_start = reel_now();
+	output->round_bytes = reel_writer_counts(output->writer).file_bytes;
+	output->part++;
+	return NULL;
+}
+
+struct reel_error *reel_output_begin_dump(struct reel_output *output)
+{
+	_cleanup_fd_ int fd = -1;
+	int handed_over;
+
+	TRY(reel_parts_create(output->parts, &fd));
+	handed_over = fd;
+	fd = -1;
+	return reel_writer_begin_copy(output->writer, handed_over, reel_parts_path(output->parts),
+				      output->options.recipients);
+}
+
+struct reel_error *reel_output_end_dump(struct reel_output *output,
+					const struct reel_record_end *end)
+{
+	return reel_writer_end_copy(output->writer, end);
 }
 
 /* ---- state -------------------------------------------------------------------------- */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file or files of a recording: flushing in time, and when the next part of a rotation begins.
+ *
+ * As a flight recorder, it keeps the last time in memory, in rounds (format/block_ring.h), and
+ * reel_output_begin_dump makes a file of that, with a name like those of parts.
  */
 #ifndef RECORD_OUTPUT_OUTPUT_H
 #define RECORD_OUTPUT_OUTPUT_H
@@ -20,7 +23,8 @@ struct reel_output_options {
 	/* Encrypt to these; borrowed. NULL or none: do not encrypt. */
 	const struct reel_public_keys *recipients;
 	uint64_t rotate_time, rotate_size; /* ns, bytes; 0: no limit */
-	struct reel_parts_options parts;   /* with rotation */
+	struct reel_parts_options parts;   /* with rotation, or as a flight recorder */
+	uint64_t ring_time, ring_size;	   /* ns, bytes; 0: not a flight recorder */
 	/* Called first in the writing thread, or NULL. */
 	struct reel_error *(*enter_writer)(void);
 };
@@ -63,9 +67,20 @@ bool reel_output_rotation_is_due(const struct reel_output *output, uint64_t now)
 struct reel_error *reel_output_finish(struct reel_output *output) REEL_MUST_CHECK;
 /* Opens the next part after reel_output_finish. */
 struct reel_error *reel_output_next(struct reel_output *output) REEL_MUST_CHECK;
-/* NULL without rotation. */
+/* ---- flight recorder: these in place of reel_output_finish and _next ---- */
+
+/* Whether a round has reached its limit of age or size. */
+bool reel_output_round_is_due(const struct reel_output *output, uint64_t now);
+/* Begins a round: write its head and flush, then state anew what later samples need. */
+struct reel_error *reel_output_begin_round(struct reel_output *output) REEL_MUST_CHECK;
+/* Makes a file of the last time, which also gets everything up to reel_output_end_dump. */
+struct reel_error *reel_output_begin_dump(struct reel_output *output) REEL_MUST_CHECK;
+struct reel_error *reel_output_end_dump(struct reel_output *output,
+					const struct reel_record_end *end) REEL_MUST_CHECK;
+
+/* NULL for a single file. */
 struct reel_parts *reel_output_parts(const struct reel_output *output);
-/* The current part's path, or "standard output". */
+/* The current part's path, or "standard output"; of a flight recorder the last file's, or NULL. */
 const char *reel_output_path(const struct reel_output *output);
 uint64_t reel_output_part(const struct reel_output *output);
 /* File id of part 0. */

@@ -524,6 +524,8 @@ const struct reel_output_place *reel_parts_place(const struct reel_parts *parts)
 
 const char *reel_parts_path(const struct reel_parts *parts)
 {
+	if (!parts->n)
+		return NULL;
 	return parts->n_named == parts->n_gone + parts->n ? parts->list[parts->n - 1].path
 							  : parts->partial;
 }

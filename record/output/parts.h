@@ -40,7 +40,7 @@ void reel_parts_work(struct reel_parts *parts);
 void reel_parts_protect(struct reel_parts *parts, void (*visit)(void *context, const char *path),
 			void *context);
 
-/* The newest part's path, now. */
+/* The newest part's path, now; NULL: none. */
 const char *reel_parts_path(const struct reel_parts *parts);
 /* The newest finished part's path; NULL: none. */
 const char *reel_parts_last(const struct reel_parts *parts);

@@ -106,6 +106,13 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon);
 
 /* A new file begins, without any records; its records begin at `time`. */
 void reel_tracker_restart(struct reel_tracker *tracker, uint64_t time);
+/*
+ * A round of a ring begins (format/block_ring.h).  As its file may have the round before as well,
+ * the living processes and threads of that are stated anew at once: their changes then reach a
+ * reader whether it has the earlier round or not.
+ */
+struct reel_error *reel_tracker_begin_round(struct reel_tracker *tracker,
+					    uint64_t time) REEL_MUST_CHECK;
 
 /* Of the main thread; "": unknown, or ended some time ago.  For struct reel_ring_users. */
 const char *reel_tracker_name(const void *tracker, uint32_t pid);

@@ -262,6 +262,7 @@ struct reel_error *tracker_write_sampled(struct reel_tracker *tracker, struct th
 
 static void forget_thread(struct thread *thread)
 {
+	thread->was_written = thread->first_space != 0;
 	thread->first_space = thread->earlier_space = 0;
 	thread->process->written = false;
 	thread->process->base = 0;
@@ -273,6 +274,7 @@ static void forget_process(void *context, struct reel_id_entry *entry)
 	struct process *process = (struct process *)entry;
 
 	(void)context;
+	process->was_written = process->written;
 	process->written = false;
 	process->base = 0;
 	process->file_bytes = 0;
@@ -289,4 +291,34 @@ void reel_tracker_restart(struct reel_tracker *tracker, uint64_t time)
 	reel_id_table_visit(&tracker->processes, forget_process, NULL);
 	for (struct thread *thread = tracker->dead; thread; thread = thread->next)
 		forget_thread(thread);
+}
+
+struct restating {
+	struct reel_tracker *tracker;
+	struct reel_error *error;
+};
+
+static void restate_process(void *context, struct reel_id_entry *entry)
+{
+	struct process *process = (struct process *)entry;
+	struct restating *restating = context;
+
+	if (!process->was_written || restating->error)
+		return;
+	if (!process->written)
+		restating->error = tracker_write_process(restating->tracker, process);
+	for (struct thread *thread = process->threads; thread && !restating->error;
+	     thread = thread->next) {
+		if (thread->was_written && !thread->first_space)
+			restating->error = write_thread(restating->tracker, thread);
+	}
+}
+
+struct reel_error *reel_tracker_begin_round(struct reel_tracker *tracker, uint64_t time)
+{
+	struct restating restating = { tracker, NULL };
+
+	reel_tracker_restart(tracker, time);
+	reel_id_table_visit(&tracker->processes, restate_process, &restating);
+	return restating.error;
 }

@@ -37,8 +37,8 @@ struct process {
 	struct reel_id_entry entry; /* pid; in the table while it lives */
 	/* It is recorded, and written with its first sample (tracker_file.c). */
 	bool followed;
-	/* The file has its space. */
-	bool written;
+	/* The file has its space; or had it when this round began. */
+	bool written, was_written;
 	uint64_t base; /* the space of the nearest written ancestor when it forked; 0: none */
 	bool follow_children;
 	bool alive;
@@ -90,6 +90,7 @@ struct thread {
 	uint64_t parent;
 	uint32_t parent_tid, namespace_tid;
 	uint64_t first_space; /* the first space it has in the file; 0: not in the file */
+	bool was_written;     /* when this round began */
 	/* An earlier space, for samples that arrived late, and the thread's id there. */
 	uint64_t earlier_space, earlier_id;
 };

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The flight recorder: the last time is in memory, and a request makes a file of it, and of what
+ * follows for some time.  Files may overlap, so that each has all that came before its request.
+ */
+#include "include/stackreel.h"
+#include "base/quantity.h"
+#include "record/recording_internal.h"
+
+struct reel_error *recording_flight_dump(struct recording *recording, uint64_t time,
+					 const char *text)
+{
+	struct recording_flight *flight = &recording->flight;
+
+	TRY(recording_mark_trigger(recording, time, text));
+	if (flight->end)
+		return NULL;
+	TRY(reel_output_begin_dump(recording->output));
+	flight->end = reel_now() + recording->options->after;
+	if (!recording->options->quiet)
+		recording_say(recording, "%s: writing %s", text,
+			      reel_output_path(recording->output));
+	return NULL;
+}
+
+struct reel_error *recording_flight_turn(struct recording *recording)
+{
+	const struct recording_flight *flight = &recording->flight;
+	uint64_t now = reel_now();
+
+	/* A round does not end the file early. */
+	if (flight->end ? now < flight->end : !reel_output_round_is_due(recording->output, now))
+		return NULL;
+	return recording_rotate(recording);
+}
+
+struct reel_error *recording_flight_finish(struct recording *recording)
+{
+	if (recording->flight.end)
+		return recording_finish(recording);
+	reel_sampler_disable(recording->sampler);
+	return NULL;
+}
