@@ -11,11 +11,18 @@ struct reel_error *recording_flight_dump(struct recording *recording, uint64_t t
 					 const char *text)
 {
 	struct recording_flight *flight = &recording->flight;
+	struct reel_error *error;
 
 	TRY(recording_mark_trigger(recording, time, text));
 	if (flight->end)
 		return NULL;
-	TRY(reel_output_begin_dump(recording->output));
+	error = reel_output_begin_dump(recording->output);
+	if (error) {
+		/* A full disk, for example: the next request may find room. */
+		recording_say(recording, "%s: %s", text, reel_error_message(error));
+		reel_error_destroy(error);
+		return NULL;
+	}
 	flight->end = reel_now() + recording->options->after;
 	if (!recording->options->quiet)
 		recording_say(recording, "%s: writing %s", text,

@@ -235,6 +235,8 @@ bool reel_output_rotation_is_due(const struct reel_output *output, uint64_t now)
 	uint64_t bytes = reel_writer_counts(output->writer).file_bytes;
 	uint64_t total = output->options.parts.total, age = now - output->part_start;
 
+	if (output->options.ring_size)
+		return false;
 	/* There is no room for the rest of this part. */
 	if (reel_block_queue_counts(output->queue).lost > output->known_lost && age >= CUT_AGE)
 		return true;
