@@ -30,10 +30,44 @@ struct reel_error *recording_flight_dump(struct recording *recording, uint64_t t
 	return NULL;
 }
 
+static struct reel_error *pull(struct recording *recording, const struct reel_trigger *trigger,
+			       uint64_t time)
+{
+	struct recording_flight *flight = &recording->flight;
+
+	if (flight->end || reel_triggers_allow(recording->triggers)) {
+		flight->said_limit = false;
+		return recording_flight_dump(recording, time, trigger->text);
+	}
+	if (!flight->said_limit && !recording->options->quiet)
+		recording_say(recording, "%s: no file, after %d within an hour", trigger->text,
+			      REEL_TRIGGER_FILES);
+	flight->said_limit = true;
+	return NULL;
+}
+
+static struct reel_error *pull_all(struct recording *recording)
+{
+	const struct reel_trigger *trigger;
+	uint64_t time;
+
+	/* A file has a moment of each trigger only once. */
+	if (!recording->flight.end)
+		reel_triggers_restart(recording->triggers);
+	reel_triggers_look(recording->triggers);
+	while ((trigger = reel_triggers_next(recording->triggers, &time)))
+		TRY(pull(recording, trigger, time));
+	return NULL;
+}
+
 struct reel_error *recording_flight_turn(struct recording *recording)
 {
 	const struct recording_flight *flight = &recording->flight;
-	uint64_t now = reel_now();
+	uint64_t now;
+
+	if (recording->triggers)
+		TRY(pull_all(recording));
+	now = reel_now();
 
 	/* A round does not end the file early. */
 	if (flight->end ? now < flight->end : !reel_output_round_is_due(recording->output, now))

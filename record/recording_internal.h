@@ -26,6 +26,7 @@
 #include "record/sampling/sample_translator.h"
 #include "record/sampling/sampler.h"
 #include "record/processes/tracker.h"
+#include "record/triggers/triggers.h"
 #include "format/scrub/scrub.h"
 
 struct recording_signals {
@@ -82,6 +83,7 @@ struct recording_flight {
 	/* When the file being written ends; 0: none is. */
 	uint64_t end;
 	uint64_t n_files;
+	bool said_limit; /* of files in an hour */
 };
 
 struct recording_end {
@@ -135,6 +137,7 @@ struct recording {
 	struct reel_governor governor; /* n_ticks 0: no limit and no target */
 	struct recording_governing governing;
 	struct recording_flight flight;
+	struct reel_triggers *triggers; /* NULL: none */
 	struct recording_end end;
 };
 

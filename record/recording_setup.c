@@ -731,6 +731,9 @@ struct reel_error *recording_open(struct recording *recording)
 	raise_priority(recording);
 	if (recording->symbols)
 		TRY(reel_kernel_symbols_restart(recording->symbols));
+	if (options->n_triggers)
+		TRY(reel_triggers_create(options->triggers, options->n_triggers,
+					 &recording->triggers));
 	open_status(recording);
 	TRY(drop_privileges(recording));
 	TRY(add_to_tracker(recording));
@@ -752,6 +755,7 @@ void recording_close(struct recording *recording)
 	reel_image_asker_destroy(recording->image_asker);
 	reel_java_asker_destroy(recording->java_asker);
 	reel_jit_names_destroy(recording->jit_names);
+	reel_triggers_destroy(recording->triggers);
 	reel_tracker_destroy(recording->tracker);
 	reel_kernel_symbols_destroy(recording->symbols);
 	reel_module_table_destroy(recording->modules);

@@ -235,6 +235,9 @@ static struct reel_error *append_sample(struct recording *recording, struct reel
 	if (error && reel_error_code(error) == REEL_ERROR_INVALID)
 		return refuse(recording, (uint32_t)sample->cpu, error);
 	recording->stream.last_sample++;
+	if (!error && recording->triggers)
+		reel_triggers_sample(recording->triggers, sample->event, sample->weight,
+				     sample->time);
 	return error;
 }
 

@@ -93,6 +93,7 @@ enum long_option {
 	OPTION_OVERWRITE,
 	OPTION_AFTER,
 	OPTION_DUMP,
+	OPTION_TRIGGER,
 };
 
 static const struct argp_option argp_options[] = {
@@ -222,6 +223,11 @@ static const struct argp_option argp_options[] = {
 	  "With --overwrite: also write the TIME that follows (10s)", 0 },
 	{ "dump", OPTION_DUMP, "PID", 0,
 	  "Have the recorder with this PID write its --overwrite file, and exit", 0 },
+	{ "trigger", OPTION_TRIGGER, "CONDITION", 0,
+	  "With --overwrite: write the file also when this happens, e.g. 'off-cpu>2s', "
+	  "'latency:FILE:FUNCTION>100ms', uprobe:FILE:FUNCTION, exit-signal, oom, 'cpu>90%:10s', "
+	  "'psi:memory some 150ms/1s', file:PATH; repeatable",
+	  0 },
 	{ "view", OPTION_VIEW, NULL, 0,
 	  "Then show the capture in a browser, as 'stackreel view FILE' does", 0 },
 	{ "encrypt-to", OPTION_ENCRYPT_TO, "PUBLIC_KEY", 0,
@@ -470,6 +476,21 @@ static void parse_overwrite(struct argp_state *state, struct reel_options *optio
 		argp_error(state, "--overwrite: SIZE must be at least 4M");
 }
 
+static void parse_trigger(struct argp_state *state, struct reel_options *options, const char *text)
+{
+	struct reel_trigger *trigger;
+
+	if (options->n_triggers == REEL_TRIGGERS_MAX)
+		argp_error(state, "--trigger: at most %d", REEL_TRIGGERS_MAX);
+	options->triggers = need(state, reallocarray(options->triggers, options->n_triggers + 1,
+						     sizeof(*options->triggers)));
+	trigger = &options->triggers[options->n_triggers];
+	check(state, "--trigger", reel_trigger_parse(text, trigger));
+	options->n_triggers++;
+	if (trigger->kind == REEL_TRIGGER_EVENT && !strcmp(trigger->event, "off-cpu"))
+		options->off_cpu = options->all_waits = true;
+}
+
 /* ---- settings --------------------------------------------------------------------------- */
 
 enum setting_kind {
@@ -578,13 +599,38 @@ static unsigned int word_index(struct argp_state *state, const char *option, con
 
 /* ---- checks ------------------------------------------------------------------------------ */
 
+/* Its index; n_events: there is none. */
+static size_t find_event(const struct reel_options *options, const char *name)
+{
+	size_t i = 0;
+
+	while (i < options->n_events && strcmp(options->events[i], name) != 0)
+		i++;
+	return i;
+}
+
 static bool has_event(const struct reel_options *options, const char *name)
 {
-	for (size_t i = 0; i < options->n_events; i++) {
-		if (!strcmp(options->events[i], name))
-			return true;
+	return find_event(options, name) < options->n_events;
+}
+
+/* Events that are recorded for the triggers. */
+static void append_triggers(struct argp_state *state, struct reel_options *options)
+{
+	for (size_t i = 0; i < options->n_triggers; i++) {
+		struct reel_trigger *trigger = &options->triggers[i];
+
+		if (trigger->kind != REEL_TRIGGER_EVENT)
+			continue;
+		trigger->index = find_event(options, trigger->event);
+		/* With a filter, others' hits are not samples. */
+		if (!trigger->filter && trigger->index < options->n_events)
+			continue;
+		trigger->index = options->last_events = options->n_events;
+		append_event(state, options, trigger->event, strlen(trigger->event));
+		if (trigger->filter)
+			append_value(state, options, trigger->filter, true);
 	}
-	return false;
 }
 
 /* Options that exclude or require each other. */
@@ -622,6 +668,8 @@ static void check_together(struct argp_state *state, struct reel_options *option
 	if (options->overwrite_time &&
 	    (reel_options_rotates(options) || options->view || !strcmp(options->output, "-")))
 		argp_error(state, "--overwrite cannot be combined with --rotate, --view or -o -");
+	if (options->n_triggers && !options->overwrite_time)
+		argp_error(state, "--trigger requires --overwrite");
 	if (options->view && (reel_options_rotates(options) || !strcmp(options->output, "-")))
 		argp_error(state, "--view cannot be combined with --rotate or -o -: it shows one "
 				  "file");
@@ -634,6 +682,7 @@ static void check_together(struct argp_state *state, struct reel_options *option
 		append_event(state, options, "off-cpu", strlen("off-cpu"));
 	if (options->wakers && !has_event(options, "waker"))
 		append_event(state, options, "waker", strlen("waker"));
+	append_triggers(state, options);
 	if (has_event(options, "waker") && !has_event(options, "off-cpu"))
 		argp_error(state, "-e waker requires off-cpu: it samples who ends the waits that "
 				  "off-cpu finds");
@@ -773,6 +822,9 @@ static error_t parse_other(int key, char *argument, struct argp_state *state,
 	case OPTION_MIN_FREE:
 		parse_min_free(state, options, argument);
 		return 0;
+	case OPTION_TRIGGER:
+		parse_trigger(state, options, argument);
+		return 0;
 	case OPTION_OVERWRITE:
 		parse_overwrite(state, options, argument);
 		return 0;
@@ -892,6 +944,9 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 
 void reel_options_free(struct reel_options *options)
 {
+	for (size_t i = 0; i < options->n_triggers; i++)
+		reel_trigger_free(&options->triggers[i]);
+	free(options->triggers);
 	for (size_t i = 0; i < options->n_events; i++)
 		free(options->events[i]);
 	free(options->events);

@@ -9,6 +9,7 @@
 
 #include "format/keys.h"
 #include "record/probes/probes.h"
+#include "record/triggers/triggers.h"
 
 /* Exit status for an invalid command line, as in git and coreutils' newer tools. */
 #define REEL_EXIT_USAGE 2
@@ -115,6 +116,8 @@ struct reel_options {
 	uint64_t overwrite_time; /* ns in memory */
 	uint64_t overwrite_size; /* bytes in memory at most */
 	uint64_t after;		 /* ns after a request that are in its file */
+	struct reel_trigger *triggers;
+	size_t n_triggers;
 	uint64_t dump;		 /* only have this process write its file; 0: none */
 
 	struct reel_public_keys recipients; /* encrypt to these; empty: do not encrypt */
