@@ -42,18 +42,15 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 static void print_counts(const struct merge *merge, const struct reel_rewrite_counts *counts)
 {
 	const struct options *options = &merge->command.common;
-	_cleanup_free_ char *clock = NULL, *unknown = NULL, *remark = NULL;
+	_cleanup_free_ char *clock = NULL, *remark = NULL;
 
 	if (counts->clock_change)
 		clock = memory_print(", whose clock was changed by up to %s",
 				     format_nanoseconds(counts->clock_change).text);
-	if (counts->unknown)
-		unknown = memory_print("; skipped %s records or blocks of a newer version",
-				       format_count(counts->unknown).text);
-	remark = memory_print("%s captures of %s%s, %s modules%s",
-			      format_count(counts->captures).text,
-			      format_plural(counts->hosts, "host").text, clock ? clock : "",
-			      format_count(counts->modules).text, unknown ? unknown : "");
+	remark =
+		memory_print("%s captures of %s%s, %s modules", format_count(counts->captures).text,
+			     format_plural(counts->hosts, "host").text, clock ? clock : "",
+			     format_count(counts->modules).text);
 	new_capture_print(options, options->output, counts, NULL, remark);
 }
 
@@ -73,7 +70,8 @@ static int run(struct merge *merge)
 	if (error)
 		return new_capture_failed(error);
 	print_counts(merge, &counts);
-	return counts.problems ? STATUS_ERROR : STATUS_OK;
+	return new_capture_left_out(&command->common, &counts) || counts.problems ? STATUS_ERROR
+										  : STATUS_OK;
 }
 
 int command_merge(int argc, char **argv)

@@ -12,7 +12,9 @@ static const char doc[] =
 	"FILE defaults to " DEFAULT_CAPTURE
 	"; '-' is standard input. The new capture is verified before it appears under its name, "
 	"and records the losses for 'stackreel info'. If FILE is encrypted, --encrypt-to or "
-	"--decrypt is required. The exit status is 1 if FILE cannot be repaired.";
+	"--decrypt is required. The exit status is 1 if FILE cannot be repaired, or something of a "
+	"newer version "
+	"was left out.";
 
 static const struct new_capture_verb verb = {
 	.doc = doc,
@@ -61,7 +63,7 @@ static int repair(struct session *session, struct new_capture *command)
 	if (error)
 		return new_capture_failed(error);
 	report_repaired(&command->common, &counts);
-	return STATUS_OK;
+	return new_capture_left_out(&command->common, &counts) ? STATUS_ERROR : STATUS_OK;
 }
 
 int command_repair(int argc, char **argv)

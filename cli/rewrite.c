@@ -35,17 +35,11 @@ static const struct argp_option scrub_options[] = {
 static char *scrub_remark(const struct reel_rewrite_options *options,
 			  const struct reel_rewrite_counts *counts)
 {
-	_cleanup_free_ char *left_out = NULL;
-
 	(void)options;
-	if (counts->values_left_out)
-		left_out = memory_print("left out %s values of outer calls, of samples with many",
-					format_count(counts->values_left_out).text);
-	if (!counts->unknown)
-		return left_out ? memory_print("%s", left_out) : NULL;
-	return memory_print("skipped %s records or blocks of a newer version%s%s",
-			    format_count(counts->unknown).text, left_out ? ", " : "",
-			    left_out ? left_out : "");
+	if (!counts->values_left_out)
+		return NULL;
+	return memory_print("left out %s values of outer calls, of samples with many",
+			    format_count(counts->values_left_out).text);
 }
 
 static const struct new_capture_verb scrub = {

@@ -575,6 +575,7 @@ struct reel_record_key {
 /* A decoded side record; strings are borrowed from the block. */
 struct reel_record {
 	enum reel_record_id id;
+	bool has_more; /* decoded: fields of a newer version follow those below */
 	union {
 		struct reel_record_capture capture;
 		struct reel_record_event event;

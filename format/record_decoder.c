@@ -69,5 +69,6 @@ struct reel_error *reel_record_decode(const struct reel_record_frame *frame,
 		if (cursor.failed)
 			return reel_error_create(REEL_ERROR_CORRUPT, "ends within %s", field->name);
 	}
+	ret->has_more = reel_cursor_left(&cursor) > 0;
 	return NULL;
 }

@@ -62,6 +62,12 @@ struct reel_schema {
 const struct reel_schema *reel_schema_of(uint64_t id);
 /* The record's name in SPEC.md, also for those without a table; NULL if unknown. */
 const char *reel_record_name(uint64_t id);
+/* Whether a record that this version does not know may be copied to a file with other samples, ids
+ * and times, and without the programs' data (SPEC.md, section 4). */
+static inline bool reel_record_is_safe_to_copy(uint64_t id)
+{
+	return id & 1;
+}
 /* The type of block for this record; 0 if unknown. */
 uint16_t reel_record_block_type(uint64_t id);
 

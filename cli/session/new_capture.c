@@ -127,6 +127,14 @@ void new_capture_print(const struct options *options, const char *output,
 	fputs(")\n", stderr);
 }
 
+bool new_capture_left_out(const struct options *options, const struct reel_rewrite_counts *counts)
+{
+	if (counts->unknown && !options->quiet)
+		complain("warning: %s: left out %s records, fields or blocks of a newer version",
+			 options->output, format_count(counts->unknown).text);
+	return counts->unknown;
+}
+
 int new_capture_failed(struct reel_error *error)
 {
 	int status = reel_error_code(error) == REEL_ERROR_INVALID ? STATUS_USAGE : STATUS_ERROR;
@@ -208,7 +216,9 @@ static int make(struct new_capture *command)
 	} else {
 		session_warn(&session);
 		reel_capture_problems(session.capture, &n_problems);
-		status = is_idle(&session) || n_problems ? STATUS_ERROR : STATUS_OK;
+		status = new_capture_left_out(options, &counts) || is_idle(&session) || n_problems
+				 ? STATUS_ERROR
+				 : STATUS_OK;
 		if (verb->remark)
 			remark = verb->remark(&command->rewrite, &counts);
 		new_capture_print(options, options->output, &counts, verb->samples_are, remark);

@@ -52,6 +52,9 @@ void new_capture_print(const struct options *options, const char *output,
 		       const struct reel_rewrite_counts *counts, const char *samples_are,
 		       const char *remark);
 
+/* True, and a warning, if the new capture lacks something because this version does not know it. */
+bool new_capture_left_out(const struct options *options, const struct reel_rewrite_counts *counts);
+
 /* Reports the error. STATUS_USAGE if the options ask for the impossible, else STATUS_ERROR. */
 int new_capture_failed(struct reel_error *error);
 

@@ -363,12 +363,20 @@ static bool is_in_time(const struct reel_merge_copy *copy, uint64_t time)
 	return time >= copy->from && time <= copy->to;
 }
 
+static struct reel_error *copy_unknown(struct reel_merge_copy *copy,
+				       const struct reel_record_frame *frame)
+{
+	copy->merge->side_written += copy->block_type == REEL_BLOCK_SIDE;
+	return reel_writer_copy(copy->merge->writer, copy->block_type, frame, NULL);
+}
+
 static struct reel_error *copy_item(void *context, struct reel_block_item *item)
 {
 	struct reel_merge_copy *copy = context;
 
 	switch (item->kind) {
 	case REEL_ITEM_RECORD:
+		copy->merge->counts.unknown += item->record.has_more;
 		if ((item->record.id == REEL_RECORD_LOSS &&
 		     !is_in_time(copy, item->record.loss.time)) ||
 		    (item->record.id == REEL_RECORD_MARK &&
@@ -380,6 +388,8 @@ static struct reel_error *copy_item(void *context, struct reel_block_item *item)
 			       ? reel_merge_copy_sample(copy, &item->sample)
 			       : NULL;
 	case REEL_ITEM_UNKNOWN:
+		if (reel_record_is_safe_to_copy(item->frame.id))
+			return copy_unknown(copy, &item->frame);
 		copy->merge->counts.unknown++;
 		return NULL;
 	default:
@@ -417,6 +427,7 @@ static struct reel_error *copy_blocks(struct reel_merge_copy *copy)
 		     !reel_block_overlaps(&blocks[i].header, copy->from, copy->to)))
 			continue;
 		copy->merge->counts.unknown += !reel_block_is_known(&blocks[i].header);
+		copy->block_type = blocks[i].header.type;
 		TRY(walk_block(copy->block_reader, &blocks[i], copy_item, copy, &damage));
 		reel_end_counts_add_items(&copy->end_counts, copy->block_reader);
 		problems = reel_block_reader_problems(copy->block_reader, &n_problems);

@@ -47,8 +47,9 @@ struct reel_merge_copy {
 	struct reel_reader *reader;
 	struct reel_block_reader *block_reader;
 	struct reel_end_counts end_counts;
-	uint64_t shift;	   /* from its clock to the wall's */
-	uint64_t from, to; /* selected, on its clock */
+	uint16_t block_type; /* being copied */
+	uint64_t shift;	     /* from its clock to the wall's */
+	uint64_t from, to;   /* selected, on its clock */
 	/* New ids by old ones; for modules, 2 * id + (whether to copy its images). */
 	struct reel_id_map events, modules, steps;
 	struct reel_id_map images; /* hashes of modules' images, and their sizes */

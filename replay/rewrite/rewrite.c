@@ -8,6 +8,7 @@
 #include "base/output_file.h"
 #include "base/sized.h"
 #include "format/cipher.h"
+#include "format/schema.h"
 #include "replay/rewrite/images.h"
 #include "replay/rewrite/rewrite.h"
 
@@ -115,6 +116,13 @@ static struct reel_error *write_record(struct rewrite *rewrite, uint16_t block_t
 		rewrite->n_side_dropped++;
 		return NULL;
 	}
+	/* END's are about the old file. */
+	if (item->record.has_more &&
+	    (what == REEL_REWRITE_CHANGED || rewrite->rules->drop_unknown ||
+	     item->record.id == REEL_RECORD_END)) {
+		rewrite->job->counts.unknown++;
+		what = REEL_REWRITE_CHANGED;
+	}
 	if (item->record.id == REEL_RECORD_END) {
 		/* The last END is used; earlier ones are not copied. */
 		rewrite->n_side_dropped += rewrite->has_end;
@@ -136,7 +144,7 @@ static struct reel_error *write_item(struct rewrite *rewrite, uint16_t block_typ
 	case REEL_ITEM_RECORD:
 		return write_record(rewrite, block_type, item);
 	case REEL_ITEM_UNKNOWN:
-		if (rewrite->rules->drop_unknown) {
+		if (rewrite->rules->drop_unknown && !reel_record_is_safe_to_copy(item->frame.id)) {
 			rewrite->job->counts.unknown++;
 			rewrite->n_side_dropped += block_type == REEL_BLOCK_SIDE;
 			return NULL;

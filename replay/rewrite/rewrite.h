@@ -39,7 +39,7 @@ struct reel_rewrite_job {
 struct reel_rewrite_rules {
 	/* The capture's target and the job's recipients are added. */
 	struct reel_writer_options writer;
-	/* Omit records and optional blocks that this version does not know. */
+	/* Omit what this version does not know: fields, and records that are not safe to copy. */
 	bool drop_unknown;
 	/* Whether to copy a sample.  NULL: all. */
 	struct reel_error *(*keep)(void *context, const struct reel_sample *sample, bool *ret);
