@@ -413,8 +413,7 @@ enum reel_sample_flags {
 	REEL_SAMPLE_FRAME_CHAIN_CUT = 1 << 3,
 	/* The frame chain is the CPU's record of calls: call instructions follow pc. */
 	REEL_SAMPLE_FRAME_CHAIN_CALLS = 1 << 4,
-	/* The frame chain is the trace; the bits from REEL_SAMPLE_STEPS_SHIFT on are the id of a
-	 * TRACE_STEPS. */
+	/* The frame chain is the trace. */
 	REEL_SAMPLE_RESOLVED = 1 << 5,
 	/* enum reel_state */
 	REEL_SAMPLE_STATE = 3 << 6,
@@ -434,8 +433,6 @@ enum reel_region_kind {
 	REEL_REGION_OTHER_STACK = 2,
 	REEL_REGION_GOROUTINE_STATE = 3,
 };
-
-#define REEL_SAMPLE_STEPS_SHIFT 8
 
 #define REEL_REGIONS_MAX     16
 #define REEL_REGION_SIZE_MAX (16u << 20)
@@ -527,6 +524,7 @@ struct reel_sample {
 	uint64_t weight;
 	uint64_t where; /* enum reel_where */
 	uint64_t flags; /* enum reel_sample_flags */
+	uint64_t steps; /* TRACE_STEPS.id of a resolved sample; else 0 */
 	uint64_t pc;	/* user pc; 0 with no registers */
 	/* Registers; values[i] is known if bit i % 8 of known[i / 8] is set, else it is 0. */
 	const struct reel_record_sample_layout *layout; /* NULL: no registers */

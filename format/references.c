@@ -163,7 +163,6 @@ static struct reel_error *add_sample(struct reel_references *references,
 				     const struct reel_sample *sample)
 {
 	struct reel_reference_count *counts = references->counts;
-	uint64_t steps = sample->flags >> REEL_SAMPLE_STEPS_SHIFT;
 
 	if (sample->thread && !is_defined(references, REEL_ID_THREAD, sample->thread))
 		count(&counts[REEL_REFERENCE_SAMPLE_THREAD], block, sample->thread);
@@ -176,9 +175,9 @@ static struct reel_error *add_sample(struct reel_references *references,
 	/* These may follow later; an invalid id cannot. */
 	if (!(sample->flags & REEL_SAMPLE_RESOLVED))
 		return NULL;
-	if (steps <= REEL_TRACE_STEPS_MAX)
-		return want(references, block, REEL_ID_STEPS, steps);
-	count(&counts[REEL_REFERENCE_SAMPLE_STEPS], block, steps);
+	if (sample->steps <= REEL_TRACE_STEPS_MAX)
+		return want(references, block, REEL_ID_STEPS, sample->steps);
+	count(&counts[REEL_REFERENCE_SAMPLE_STEPS], block, sample->steps);
 	return NULL;
 }
 

@@ -22,7 +22,8 @@ enum reel_sample_parts {
 	REEL_PART_KERNEL_CHAIN = 1 << 1,
 	REEL_PART_FRAME_CHAIN = 1 << 2,
 	REEL_PART_KERNEL_FRAME = 1 << 3,
-	REEL_PARTS_KNOWN = 15,
+	REEL_PART_STEPS = 1 << 4,
+	REEL_PARTS_KNOWN = 31,
 };
 
 static inline bool reel_sample_knows(const struct reel_sample *sample, size_t i)
@@ -59,7 +60,7 @@ struct reel_coder {
 /* A sample's numbers except words and addresses. */
 struct reel_sample_head {
 	uint64_t cpu, thread, time, id;
-	uint64_t event, weight, where, flags, parts, n_regions;
+	uint64_t event, weight, where, flags, parts, n_regions, steps;
 };
 
 /* The region that is coded. */

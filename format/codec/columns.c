@@ -72,6 +72,8 @@ static void encode_header(struct reel_coder *coder, const struct reel_sample_hea
 	reel_buffer_uleb(stream, head->flags);
 	reel_buffer_uleb(stream, head->parts);
 	reel_buffer_uleb(stream, head->n_regions);
+	if (head->parts & REEL_PART_STEPS)
+		reel_buffer_uleb(stream, head->steps);
 	reel_buffer_zigzag(&columns->coder.out[REEL_STREAM_TIME],
 			   (int64_t)(head->time - columns->previous_time));
 	columns->previous_id = head->id;
@@ -284,6 +286,7 @@ static struct reel_error *decode_header(struct reel_coder *coder, struct reel_sa
 	ret->flags = reel_cursor_uleb(stream);
 	ret->parts = reel_cursor_uleb(stream);
 	ret->n_regions = reel_cursor_uleb(stream);
+	ret->steps = ret->parts & REEL_PART_STEPS ? reel_cursor_uleb(stream) : 0;
 	ret->time = columns->previous_time + (uint64_t)reel_cursor_zigzag(times);
 	columns->previous_id = ret->id;
 	columns->previous_time = ret->time;

@@ -419,6 +419,11 @@ static struct reel_error *decode_header(struct reel_sample_decoder *decoder, uin
 	if (head.parts & ~(uint64_t)REEL_PARTS_KNOWN)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "unknown parts (0x%llx)",
 					 (unsigned long long)head.parts);
+	/* Early writers of 0.1 had the id above the flags. */
+	if (head.flags & REEL_SAMPLE_RESOLVED && !(head.parts & REEL_PART_STEPS)) {
+		head.steps = head.flags / (REEL_SAMPLE_FLAGS_KNOWN + 1);
+		head.flags &= REEL_SAMPLE_FLAGS_KNOWN;
+	}
 	*parts_ret = head.parts;
 	*ret = (struct reel_sample){
 		.id = head.id,
@@ -428,6 +433,7 @@ static struct reel_error *decode_header(struct reel_sample_decoder *decoder, uin
 		.weight = head.weight,
 		.where = head.where,
 		.flags = head.flags,
+		.steps = head.steps,
 		.time = head.time,
 		.regions = decoder->regions,
 		.n_regions = head.n_regions,

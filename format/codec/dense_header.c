@@ -21,6 +21,7 @@ enum salt {
 	SALT_ADDRESS,
 	SALT_UNALIGNED,
 	SALT_FIELDS = 2016, /* and the field's position */
+	SALT_STEPS = 2022,
 };
 
 static struct reel_number_context context_of(enum salt salt, uint64_t a, uint64_t b)
@@ -36,7 +37,7 @@ static bool is_like(const struct reel_sample_head *head, const struct reel_sampl
 	return head->id == last->id + 1 && head->event == last->event &&
 	       head->weight == last->weight && head->where == last->where &&
 	       head->flags == last->flags && head->parts == last->parts &&
-	       head->n_regions == last->n_regions;
+	       head->n_regions == last->n_regions && head->steps == last->steps;
 }
 
 /* The previous sample's fields, usually; else all fields. */
@@ -63,6 +64,11 @@ REEL_BOTH_WAYS void code_fields(struct reel_dense_headers *headers,
 			same ? before[i]
 			     : reel_number(numbers, decoding, *fields[i], FIELD_BITS, &context);
 	}
+	context = context_of(SALT_STEPS, last->steps, head->thread);
+	if (same)
+		head->steps = last->steps;
+	else if (head->parts & REEL_PART_STEPS)
+		head->steps = reel_number(numbers, decoding, head->steps, FIELD_BITS, &context);
 }
 
 /* The number of periods since `from`, if it can be computed. */

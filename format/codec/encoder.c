@@ -350,7 +350,8 @@ static uint64_t parts_of(const struct reel_sample *sample)
 	return (sample->layout ? REEL_PART_REGISTERS : 0) |
 	       (sample->n_kernel_chain ? REEL_PART_KERNEL_CHAIN : 0) |
 	       (sample->n_frame_chain ? REEL_PART_FRAME_CHAIN : 0) |
-	       (sample->has_kernel_frame ? REEL_PART_KERNEL_FRAME : 0);
+	       (sample->has_kernel_frame ? REEL_PART_KERNEL_FRAME : 0) |
+	       (sample->steps ? REEL_PART_STEPS : 0);
 }
 
 static void encode_header(struct reel_sample_encoder *encoder, const struct reel_sample *sample)
@@ -366,6 +367,7 @@ static void encode_header(struct reel_sample_encoder *encoder, const struct reel
 		.flags = sample->flags,
 		.parts = parts_of(sample),
 		.n_regions = sample->n_regions,
+		.steps = sample->steps,
 	};
 
 	encoder->operations->encode_header(encoder->coder, &head);

@@ -15,7 +15,7 @@ struct view {
 };
 
 /* Fields of a SAMPLE itself. */
-#define SAMPLE_FIELDS 17
+#define SAMPLE_FIELDS 18
 
 /* Room for `n` adjacent fields.  The caller has reserved enough for the whole record, so they never
  * move. */
@@ -281,6 +281,7 @@ static struct reel_error *view_sample(struct view *view, const struct reel_sampl
 	fields[n++] = number("weight", sample->weight);
 	fields[n++] = number("where", sample->where);
 	fields[n++] = number("flags", sample->flags);
+	fields[n++] = number("steps", sample->steps);
 	fields[n++] = address("pc", sample->pc);
 	fields[n++] = sample->layout ? number("layout", sample->layout->id) : none("layout");
 	fields[n++] = view_registers(view, sample);

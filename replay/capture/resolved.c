@@ -42,7 +42,7 @@ struct reel_error *reel_resolved_add(struct reel_resolved *resolved,
 static const struct reel_resolved_steps *steps_of(const struct reel_resolved *resolved,
 						  const struct reel_sample *sample)
 {
-	uint64_t id = sample->flags >> REEL_SAMPLE_STEPS_SHIFT;
+	uint64_t id = sample->steps;
 
 	return id < resolved->n && resolved->all[id].stop ? &resolved->all[id] : NULL;
 }

@@ -163,8 +163,8 @@ static struct reel_error *resolve_sample(void *context, struct reel_rewrite_samp
 	sample->has_kernel_frame = false;
 	sample->kernel_frame = (struct reel_kernel_frame){ 0 };
 	sample->flags &= REEL_SAMPLE_STACK_CUT | REEL_SAMPLE_FRAME_CHAIN_CUT | REEL_SAMPLE_STATE;
-	sample->flags |=
-		REEL_SAMPLE_SCRUBBED | REEL_SAMPLE_RESOLVED | id << REEL_SAMPLE_STEPS_SHIFT;
+	sample->flags |= REEL_SAMPLE_SCRUBBED | REEL_SAMPLE_RESOLVED;
+	sample->steps = id;
 	return NULL;
 }
 

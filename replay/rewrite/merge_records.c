@@ -363,10 +363,7 @@ struct reel_error *reel_merge_copy_sample(struct reel_merge_copy *copy,
 	new_id_or_none(&merge->ids[REEL_ID_THREAD], &sample.thread);
 	shift_time(copy, &sample.time);
 	sample.event = mapped(&copy->events, sample.event);
-	if (sample.flags & REEL_SAMPLE_RESOLVED)
-		sample.flags = (sample.flags & ((1u << REEL_SAMPLE_STEPS_SHIFT) - 1)) |
-			       mapped(&copy->steps, sample.flags >> REEL_SAMPLE_STEPS_SHIFT)
-				       << REEL_SAMPLE_STEPS_SHIFT;
+	sample.steps = mapped(&copy->steps, sample.steps);
 	merge->counts.samples++;
 	return reel_writer_sample(merge->writer, &sample);
 }

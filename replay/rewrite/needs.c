@@ -187,8 +187,8 @@ struct reel_error *reel_needs_add(struct reel_needs *needs, const struct reel_sa
 	/* Its name is the process's. */
 	if (space && space->main_thread)
 		TRY(mark(&needs->ids[REEL_ID_THREAD], space->main_thread));
-	if (sample->flags & REEL_SAMPLE_RESOLVED)
-		TRY(mark(&needs->ids[REEL_ID_STEPS], sample->flags >> REEL_SAMPLE_STEPS_SHIFT));
+	if (sample->steps)
+		TRY(mark(&needs->ids[REEL_ID_STEPS], sample->steps));
 	for (size_t i = 0; i < sample->n_runtime_frames; i++)
 		TRY(mark(&needs->ids[REEL_ID_FUNCTION], sample->runtime_frames[i].function));
 	TRY(mark_kernel(needs, sample));

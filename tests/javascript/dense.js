@@ -143,7 +143,7 @@ class Dense extends SampleRecord {
     if (this.count > MAX_SAMPLES) throw malformed(`${this.count} samples`);
     this.period = this.streams[1].uv();
     this.decisions = new Decisions(this.streams[5]);
-    for (const name of ['thread', 'cpu', ...REPEATED, 'periods', 'late']) this.last[name] = 0n;
+    for (const name of ['thread', 'cpu', 'steps', ...REPEATED, 'periods', 'late']) this.last[name] = 0n;
     this.cpus = new Table(() => ({ thread: 0n, time: 0n }));
     this.addresses = 0;
     this.direct = new Table(newContext);
@@ -173,6 +173,7 @@ class Dense extends SampleRecord {
     REPEATED.forEach((name, i) => {
       head[name] = same ? last[name] : fieldNumber(2016 + i, last[name], thread);
     });
+    head.steps = same ? last.steps : head.parts & 16n ? fieldNumber(2022, last.steps, thread) : 0n;
     if (head.where > 255n) throw malformed(`where is ${head.where}`);
     Object.assign(head, this.time(onCpu));
     this.last = head;

@@ -306,9 +306,9 @@ class Reader {
 }
 
 function printedSample(sample) {
-  const { id, time, thread, cpu, event, weight, where, flags, pc, layout, known, values, regions } = sample;
+  const { id, time, thread, cpu, event, weight, where, flags, steps, pc, layout, known, values, regions } = sample;
   return {
-    id, time, thread, cpu, event, weight, where, flags, pc,
+    id, time, thread, cpu, event, weight, where, flags, steps, pc,
     registers: layout && layout.map(({ dwarf, size }, i) => [dwarf, size, known[i] ? values[i] : null]),
     regions: regions.map((region) => ({
       kind: region.kind,

@@ -10,7 +10,7 @@ const MAX_MISSING = 8192;
 const MAX_CHAIN = 65536;
 const MAX_THREADS = 65536;
 const PARTS = { registers: 1n, kernelChain: 2n, frameChain: 4n, kernelFrame: 8n };
-const ALL_PARTS = 15n;
+const ALL_PARTS = 31n;
 const PC_KEY = MAX_U64;
 const NO_STACK = { address: 0n, size: 0n };
 
@@ -148,6 +148,8 @@ class SampleRecord {
     const before = this.before(head.thread);
     const chains = { kernelChain: [], frameChain: [], kernelFrame: null };
     const now = { ...head, pc: 0n, layout: null, known: [], values: [], regions: [], ...chains };
+    // Early files have it above the flags.
+    if (now.flags & 32n && !(now.parts & 16n)) Object.assign(now, { flags: now.flags & 255n, steps: now.flags >> 8n });
     if (has(PARTS.registers)) this.pc(now, before);
     for (let i = 0; i < head.regionCount; i++) now.regions.push(this.region(i, before, now));
     if (has(PARTS.registers)) this.registers(now, before);
@@ -252,9 +254,10 @@ class Columns extends SampleRecord {
     const [thread, cpu, event, weight] = [stream.uv(), stream.uv(), stream.uv(), stream.uv()];
     const where = BigInt(stream.u8());
     const [flags, parts, regionCount] = [stream.uv(), stream.uv(), stream.uv()];
+    const steps = parts & 16n ? stream.uv() : 0n;
     const time = u64(this.last.time + times.sv());
     this.last = { id, time };
-    return { id, time, thread, cpu, event, weight, where, flags, parts, regionCount };
+    return { id, time, thread, cpu, event, weight, where, flags, parts, regionCount, steps };
   }
 
   place(index, old) {

@@ -163,13 +163,14 @@ def chain_bytes(addresses):
 
 def sample_record(id=1, time=1, thread=1, cpu=0, event=1, weight=1, where=1, flags=0, parts=0,
                   registers=b"", regions=(), region_count=None, chains=b"", gaps=b"", raw=b"",
-                  more=b"", **streams):
+                  more=b"", steps=0, **streams):
     """A COLUMNS of one sample, given by the numbers in the file.
 
     A region that is at most 7 bytes at 0 has no word: its bytes are in raw.  Others need gaps and tokens.
     """
     head = sv(id) + uv(thread) + uv(cpu) + uv(event) + uv(weight) + bytes([where]) + uv(flags)
     head += uv(parts) + uv(len(regions) if region_count is None else region_count)
+    head += uv(steps) if parts & 16 else b""
     return streams_record(1, dict(head=head, time=sv(time), regions=b"".join(regions),
                                   registers=registers, chains=chains, gaps=gaps, raw=raw,
                                   **streams), more)

@@ -24,7 +24,7 @@ class DenseHeads:
         self.decisions = decisions
         self.period = period
         self.cpus = Table(Cpu)
-        self.last = dict.fromkeys(("id", "thread", "cpu", *self.NUMBERS), 0)
+        self.last = dict.fromkeys(("id", "thread", "cpu", "steps", *self.NUMBERS), 0)
         self.periods = self.lateness_size = 0
 
     def field(self, salt, x, y, foreseen=12):
@@ -44,6 +44,7 @@ class DenseHeads:
             head = {"id": last["id"] + self.difference(2003, 0, 0) & MASK}
             for i, name in enumerate(self.NUMBERS):
                 head[name] = self.field(2016 + i, last[name], thread)
+            head["steps"] = self.field(2022, last["steps"], thread) if head["parts"] & 16 else 0
         if head["where"] > 255:
             raise corrupt("where is %d" % head["where"])
         if head["regions"] > MAX_REGIONS:

@@ -13,7 +13,7 @@ Numbers are integers, texts strings (a byte that is not UTF-8 is \\xNN, a backsl
 {..., "record": "unknown-N", "size": n}.  A record that differs from its list of fields:
 
     SAMPLE_LAYOUT  id, registers [[dwarf, size], ...]
-    SAMPLE         id, time, thread, cpu, event, weight, where, flags, pc, layout (or null),
+    SAMPLE         id, time, thread, cpu, event, weight, where, flags, steps, pc, layout (or null),
                    registers [[dwarf, size, value or null], ...], regions, kernel_chain,
                    frame_chain (lists or null), kernel_frame (pc, sp, fp, return_address; or
                    null), labels ([[key, number or text], ...] or null), runtime_frames (null; or runtime, cut and

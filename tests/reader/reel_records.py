@@ -365,7 +365,7 @@ class SampleDecoder:
 
     @staticmethod
     def parts_known(parts):
-        if parts > 15:
+        if parts > 31:
             raise ReelError(UNSUPPORTED, "a sample with parts %#x" % parts)
         return parts
 

@@ -231,7 +231,9 @@ class Samples:
     def sample(self):
         head = self.dense.heads.head() if self.dense else self.head()
         record = {name: head[name] for name in (
-            "id", "time", "thread", "cpu", "event", "weight", "where", "flags")}
+            "id", "time", "thread", "cpu", "event", "weight", "where", "flags", "steps")}
+        if head["flags"] & 32 and not head["parts"] & 16:       # in early files of 0.1
+            record["flags"], record["steps"] = head["flags"] & 255, head["flags"] >> 8
         # A malformed sample outweighs an unknown layout.
         parts = self.block.parts_known(head["parts"])
         thread = self.block.thread(record["thread"])
@@ -250,6 +252,7 @@ class Samples:
         head["where"] = stream.u8()
         for field in ("flags", "parts", "regions"):
             head[field] = stream.uv()
+        head["steps"] = stream.uv() if head["parts"] & 16 else 0
         head["time"] = (block.time + self.streams[TIME].sv()) & MASK
         if head["regions"] > MAX_REGIONS:
             raise corrupt("a sample with %d regions" % head["regions"])

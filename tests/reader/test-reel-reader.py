@@ -683,7 +683,7 @@ class Program(Case):
         self.assertEqual(lines[0]["command_line"], b"stackreel\0record\0".hex())
         self.assertEqual(lines[2], dict(
             block=1, block_offset=reel.blocks[1]["offset"], record="SAMPLE", id=1, time=2,
-            thread=1, cpu=0, event=1, weight=1, where=1, flags=0, pc=0, layout=1,
+            thread=1, cpu=0, event=1, weight=1, where=1, flags=0, steps=0, pc=0, layout=1,
             registers=[[7, 8, None]], kernel_chain=None, frame_chain=None, kernel_frame=None, labels=None, runtime_frames=None,
             regions=[dict(kind=0, address=64, size=2, missing=[], crc=zlib.crc32(b"\0a"))]))
         self.assertEqual([line["record"] for line in lines[3:5]], ["unknown-100", "THREAD_COMM"])

@@ -408,7 +408,7 @@ class SampleRecords(Case):
         samples.sample(5, 100, thread=3, pc=0, cpu=2, event=4, weight=6, where=4, flags=7)
         self.assertEqual(self.records(samples), [
             dict(record="SAMPLE", id=5, time=100, thread=3, cpu=2, event=4, weight=6, where=4,
-                 flags=7, pc=0, layout=None, registers=[], regions=[], kernel_chain=None,
+                 flags=7, steps=0, pc=0, layout=None, registers=[], regions=[], kernel_chain=None,
                  frame_chain=None, kernel_frame=None, labels=None,
                  runtime_frames=None)])
 
@@ -416,7 +416,7 @@ class SampleRecords(Case):
         samples = b.Samples()
         samples.sample(1, 1, regions=[b.Region(0, b"")])
         record = self.records(samples)[0]
-        self.assertEqual(" ".join(record), "record id time thread cpu event weight where flags pc "
+        self.assertEqual(" ".join(record), "record id time thread cpu event weight where flags steps pc "
                          "layout registers regions kernel_chain frame_chain kernel_frame labels "
                          "runtime_frames")
         self.assertEqual(" ".join(record["regions"][0]), "kind address size missing bytes")
@@ -670,8 +670,14 @@ class SampleRecords(Case):
 
     def test_unknown_part(self):
         """The rest of the block is not supported."""
-        reel = sample_block(b.sample_record(), b.sample_record(parts=16), b.sample_record())
+        reel = sample_block(b.sample_record(), b.sample_record(parts=32), b.sample_record())
         self.assertEqual(len(self.bad(reel, "unsupported")), 1)
+
+    def test_steps(self):
+        """In a place of their own, or above the flags, where early files have them."""
+        reel = sample_block(b.sample_record(flags=34, parts=16, steps=7), b.sample_record(flags=34 + (8 << 8)),
+                            b.sample_record(flags=8 << 8))
+        self.assertEqual([(r["flags"], r["steps"]) for r in self.good(reel)], [(34, 7), (34, 8), (8 << 8, 0)])
 
     def test_unknown_flags(self):
         self.assertEqual(self.good(sample_block(b.sample_record(flags=0xF8)))[0]["flags"], 0xF8)

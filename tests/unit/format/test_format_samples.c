@@ -221,6 +221,7 @@ static void make_sample(struct world *world, uint64_t id, struct kept *ret)
 		.weight = next_random(&world->random),
 		.where = next_random(&world->random) % 5,
 		.flags = next_random(&world->random) % 16,
+		.steps = next_random(&world->random) % 4 ? 0 : next_random(&world->random) % 3,
 		.regions = ret->regions,
 		.n_regions = next_random(&world->random) % 8 ? 1 : next_random(&world->random) % 4,
 		.kernel_chain = ret->chains[0],
@@ -257,7 +258,8 @@ static void assert_equal(const struct reel_sample *a, const struct reel_sample *
 {
 	assert_true(a->id == b->id && a->time == b->time && a->thread == b->thread);
 	assert_true(a->cpu == b->cpu && a->event == b->event && a->weight == b->weight);
-	assert_true(a->where == b->where && a->flags == b->flags && a->pc == b->pc);
+	assert_true(a->where == b->where && a->flags == b->flags && a->steps == b->steps &&
+		    a->pc == b->pc);
 	assert_registers_equal(a, b);
 	assert_int_equal(a->n_regions, b->n_regions);
 	for (size_t i = 0; i < a->n_regions; i++) {
@@ -583,7 +585,7 @@ TEST(test_hostile)
 	CHECK("ends within its header", HEAD, "\2\1\1\1\1\1\0\0");
 	CHECK("ends within its header", TIME, "");
 	CHECK("16 regions", HEAD, "\2\1\1\1\1\1\0\0\x11");
-	CHECK("parts (0x10)", HEAD, "\2\1\1\1\1\1\0\x10\1");
+	CHECK("parts (0x20)", HEAD, "\2\1\1\1\1\1\0\x20\1");
 	CHECK("within its registers", HEAD, "\2\1\1\1\1\1\0\1\1");
 	CHECK("extra bytes", HEAD, "\2\1\1\1\1\1\0\0\1\0");
 	CHECK("ends within its regions", REGIONS, "\0\x08\0");
