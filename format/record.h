@@ -358,6 +358,11 @@ struct reel_record_loss {
 	uint64_t count;
 };
 
+static inline enum reel_loss reel_loss_of(uint64_t cause)
+{
+	return cause < REEL_LOSS_COUNT ? (enum reel_loss)cause : REEL_LOSS_OTHER;
+}
+
 #define REEL_MARK_TEXT_MAX 256
 
 /* A moment of the recording that somebody or something pointed out. */

@@ -23,18 +23,6 @@ static const char *check_capture(const struct reel_record_capture *capture)
 	return NULL;
 }
 
-static const char *check_event(const struct reel_record_event *event)
-{
-	return event->weight_unit > REEL_WEIGHT_NANOSECONDS ? "unknown weight_unit" : NULL;
-}
-
-static const char *check_module(const struct reel_record_module *module)
-{
-	if (module->kind < REEL_MODULE_FILE || module->kind > REEL_MODULE_SPECIAL)
-		return "unknown kind";
-	return NULL;
-}
-
 static const char *check_image(const struct reel_record_image *image)
 {
 	if (image->total_size > REEL_IMAGE_MAX)
@@ -49,8 +37,6 @@ static const char *check_image(const struct reel_record_image *image)
 
 static const char *check_space(const struct reel_record_space *space)
 {
-	if (space->origin > REEL_ORIGIN_SNAPSHOT)
-		return "unknown origin";
 	if (space->word_bits && space->word_bits != 32 && space->word_bits != 64)
 		return "word_bits is not 32 or 64";
 	if (space->byte_order > REEL_BYTE_ORDER_BIG)
@@ -58,34 +44,10 @@ static const char *check_space(const struct reel_record_space *space)
 	return NULL;
 }
 
-static const char *check_thread(const struct reel_record_thread *thread)
-{
-	if (thread->origin > REEL_ORIGIN_SNAPSHOT || thread->origin == REEL_ORIGIN_EXEC)
-		return "unknown origin";
-	return NULL;
-}
-
-static const char *check_unmap(const struct reel_record_unmap *unmap)
-{
-	return unmap->how > REEL_UNMAP_INFERRED_ABSENT ? "unknown how" : NULL;
-}
-
 static const char *check_code(const struct reel_record_code *code)
 {
 	return is_range(code->address, code->bytes.size) ? NULL
 							 : "no bytes, or their end exceeds 2^64";
-}
-
-static const char *check_jit_symbol(const struct reel_record_jit_symbol *symbol)
-{
-	if (symbol->source < REEL_JIT_PERF_MAP || symbol->source > REEL_JIT_ELF)
-		return "unknown source";
-	return NULL;
-}
-
-static const char *check_jit_unwind(const struct reel_record_jit_unwind *unwind)
-{
-	return unwind->section <= REEL_JIT_DEBUG_FRAME ? NULL : "unknown section";
 }
 
 static const char *check_trace_steps(const struct reel_record_trace_steps *record)
@@ -95,13 +57,13 @@ static const char *check_trace_steps(const struct reel_record_trace_steps *recor
 
 	if (record->id > REEL_TRACE_STEPS_MAX)
 		return "id exceeds 2^20";
-	if (record->stop >= REEL_STOP_COUNT)
-		return "unknown stop";
 	while (reel_cursor_left(&steps)) {
-		uint64_t kind = reel_cursor_uleb(&steps), count = reel_cursor_uleb(&steps);
+		uint64_t count;
 
-		if (steps.failed || kind >> 1 > REEL_STEP_OTHER_STACK)
-			return "unknown steps";
+		(void)reel_cursor_uleb(&steps);
+		count = reel_cursor_uleb(&steps);
+		if (steps.failed)
+			return "steps end within a pair";
 		if (count > REEL_CHAIN_MAX - n || (!count && reel_cursor_left(&steps)))
 			return "steps for more frames than a chain can have";
 		n += count;
@@ -167,24 +129,12 @@ const char *reel_record_check(const struct reel_record *record)
 	switch (record->id) {
 	case REEL_RECORD_CAPTURE:
 		return check_capture(&record->capture);
-	case REEL_RECORD_EVENT:
-		return check_event(&record->event);
-	case REEL_RECORD_MODULE:
-		return check_module(&record->module);
 	case REEL_RECORD_IMAGE:
 		return check_image(&record->image);
 	case REEL_RECORD_SPACE:
 		return check_space(&record->space);
-	case REEL_RECORD_THREAD:
-		return check_thread(&record->thread);
-	case REEL_RECORD_UNMAP:
-		return check_unmap(&record->unmap);
 	case REEL_RECORD_CODE:
 		return check_code(&record->code);
-	case REEL_RECORD_JIT_SYMBOL:
-		return check_jit_symbol(&record->jit_symbol);
-	case REEL_RECORD_JIT_UNWIND:
-		return check_jit_unwind(&record->jit_unwind);
 	case REEL_RECORD_TRACE_STEPS:
 		return check_trace_steps(&record->trace_steps);
 	case REEL_RECORD_ORIGIN:
@@ -193,13 +143,6 @@ const char *reel_record_check(const struct reel_record *record)
 		return check_function(&record->function);
 	case REEL_RECORD_MARK:
 		return record->mark.kind ? NULL : "kind is 0";
-	case REEL_RECORD_LOSS:
-		return record->loss.cause < REEL_LOSS_RING_FULL ||
-				       record->loss.cause >= REEL_LOSS_COUNT
-			       ? "unknown cause"
-			       : NULL;
-	case REEL_RECORD_END:
-		return record->end.reason > REEL_END_CONVERTED ? "unknown reason" : NULL;
 	default:
 		return NULL;
 	}
@@ -207,13 +150,35 @@ const char *reel_record_check(const struct reel_record *record)
 
 const char *reel_sample_check(const struct reel_sample *sample)
 {
-	if (sample->where > REEL_WHERE_KERNEL_THREAD)
-		return "unknown where";
 	if (!sample->layout && sample->pc)
 		return "pc without registers";
-	for (size_t i = 0; i < sample->n_regions; i++) {
-		if (sample->regions[i].kind > REEL_REGION_GOROUTINE_STATE)
-			return "unknown region kind";
+	if (sample->where > UINT8_MAX)
+		return "where exceeds a byte";
+	for (size_t i = 0; i < sample->n_regions; i++)
+		if (sample->regions[i].kind > UINT8_MAX)
+			return "kind of a region exceeds a byte";
+	return NULL;
+}
+
+/* ---- numbers of later versions -------------------------------------------------------------- */
+
+const struct reel_schema_field *reel_record_unlisted(const struct reel_record *record)
+{
+	const struct reel_schema *schema = reel_schema_of(record->id);
+
+	for (size_t i = 0; schema && i < schema->n_fields; i++) {
+		const struct reel_schema_field *field = &schema->fields[i];
+
+		if (field->listed && reel_schema_number(field, record) > field->listed)
+			return field;
 	}
 	return NULL;
+}
+
+bool reel_sample_has_unlisted(const struct reel_sample *sample)
+{
+	for (size_t i = 0; i < sample->n_regions; i++)
+		if (sample->regions[i].kind > REEL_REGION_GOROUTINE_STATE)
+			return true;
+	return sample->where > REEL_WHERE_KERNEL_THREAD;
 }

@@ -13,10 +13,11 @@
 /* The same for fields that are usually unknown. */
 #define SELDOM(record, field, field_kind, field_max, ...)                                          \
 	FIELD(record, field, field_kind, field_max, .added = true, .left_out = true, __VA_ARGS__)
-#define NUMBER(record, field)	  FIELD(record, field, REEL_SCHEMA_NUMBER, 0)
-#define ADDRESS(record, field)	  FIELD(record, field, REEL_SCHEMA_ADDRESS, 0)
-#define TEXT(record, field)	  FIELD(record, field, REEL_SCHEMA_TEXT, REEL_TEXT_MAX)
-#define BYTES(record, field, max) FIELD(record, field, REEL_SCHEMA_BYTES, max)
+#define NUMBER(record, field)	    FIELD(record, field, REEL_SCHEMA_NUMBER, 0)
+#define LISTED(record, field, last) FIELD(record, field, REEL_SCHEMA_NUMBER, 0, .listed = last)
+#define ADDRESS(record, field)	    FIELD(record, field, REEL_SCHEMA_ADDRESS, 0)
+#define TEXT(record, field)	    FIELD(record, field, REEL_SCHEMA_TEXT, REEL_TEXT_MAX)
+#define BYTES(record, field, max)   FIELD(record, field, REEL_SCHEMA_BYTES, max)
 
 #define TIME(record, field) FIELD(record, field, REEL_SCHEMA_NUMBER, 0, .role = REEL_ROLE_TIME)
 #define TIME_IF_KNOWN(record, field)                                                               \
@@ -44,13 +45,13 @@ static const struct reel_schema_field capture_fields[] = {
 static const struct reel_schema_field event_fields[] = {
 	IDENTITY(event, EVENT),	    NUMBER(event, perf_type),
 	NUMBER(event, perf_config), NUMBER(event, frequency),
-	NUMBER(event, period),	    NUMBER(event, weight_unit),
+	NUMBER(event, period),	    LISTED(event, weight_unit, REEL_WEIGHT_NANOSECONDS),
 	TEXT(event, name),	    SELDOM(event, value_names, REEL_SCHEMA_TEXT, REEL_TEXT_MAX),
 };
 
 static const struct reel_schema_field module_fields[] = {
 	IDENTITY(module, MODULE),
-	NUMBER(module, kind),
+	LISTED(module, kind, REEL_MODULE_SPECIAL),
 	NUMBER(module, device_major),
 	NUMBER(module, device_minor),
 	NUMBER(module, inode),
@@ -72,10 +73,18 @@ static const struct reel_schema_field image_fields[] = {
 };
 
 static const struct reel_schema_field space_fields[] = {
-	TIME(space, time),	   IDENTITY(space, SPACE),    REFERENCE(space, parent, SPACE),
-	NUMBER(space, origin),	   NUMBER(space, pid),	      NUMBER(space, namespace_pid),
-	NUMBER(space, machine),	   NUMBER(space, word_bits),  NUMBER(space, byte_order),
-	ADDRESS(space, code_mask), ADDRESS(space, data_mask), ADDRESS(space, vdso),
+	TIME(space, time),
+	IDENTITY(space, SPACE),
+	REFERENCE(space, parent, SPACE),
+	LISTED(space, origin, REEL_ORIGIN_SNAPSHOT),
+	NUMBER(space, pid),
+	NUMBER(space, namespace_pid),
+	NUMBER(space, machine),
+	NUMBER(space, word_bits),
+	NUMBER(space, byte_order),
+	ADDRESS(space, code_mask),
+	ADDRESS(space, data_mask),
+	ADDRESS(space, vdso),
 };
 
 static const struct reel_schema_field space_exit_fields[] = {
@@ -87,7 +96,7 @@ static const struct reel_schema_field thread_fields[] = {
 	TIME(thread, time),
 	IDENTITY(thread, THREAD),
 	REFERENCE(thread, space, SPACE),
-	NUMBER(thread, origin),
+	LISTED(thread, origin, REEL_ORIGIN_SNAPSHOT),
 	NUMBER(thread, tid),
 	NUMBER(thread, namespace_tid),
 	REFERENCE(thread, parent, THREAD),
@@ -118,8 +127,11 @@ static const struct reel_schema_field map_fields[] = {
 };
 
 static const struct reel_schema_field unmap_fields[] = {
-	TIME(unmap, time),  REFERENCE(unmap, space, SPACE), RANGE(unmap), ADDRESS(unmap, size),
-	NUMBER(unmap, how),
+	TIME(unmap, time),
+	REFERENCE(unmap, space, SPACE),
+	RANGE(unmap),
+	ADDRESS(unmap, size),
+	LISTED(unmap, how, REEL_UNMAP_INFERRED_ABSENT),
 };
 
 static const struct reel_schema_field kernel_symbol_fields[] = {
@@ -135,13 +147,14 @@ static const struct reel_schema_field kernel_symbol_fields[] = {
 static const struct reel_schema_field loss_fields[] = {
 	TIME(loss, time),
 	NUMBER(loss, cpu),
-	NUMBER(loss, cause),
+	LISTED(loss, cause, REEL_LOSS_COUNT - 1),
 	NUMBER(loss, count),
 };
 
 static const struct reel_schema_field end_fields[] = {
-	TIME(end, time),	  NUMBER(end, reason), NUMBER(end, samples),
-	NUMBER(end, exit_status), ADDED(end, blocks),  ADDED(end, side_records),
+	TIME(end, time),      LISTED(end, reason, REEL_END_CONVERTED),
+	NUMBER(end, samples), NUMBER(end, exit_status),
+	ADDED(end, blocks),   ADDED(end, side_records),
 };
 
 static const struct reel_schema_field code_fields[] = {
@@ -165,7 +178,7 @@ static const struct reel_schema_field jit_symbol_fields[] = {
 	REFERENCE(jit_symbol, space, SPACE),
 	RANGE(jit_symbol),
 	NUMBER(jit_symbol, size),
-	NUMBER(jit_symbol, source),
+	LISTED(jit_symbol, source, REEL_JIT_ELF),
 	TEXT(jit_symbol, name),
 };
 
@@ -176,7 +189,7 @@ static const struct reel_schema_field jit_unwind_fields[] = {
 	NUMBER(jit_unwind, size),
 	ADDRESS(jit_unwind, frame_address),
 	BYTES(jit_unwind, eh_frame, 0),
-	ADDED(jit_unwind, section),
+	ADDED(jit_unwind, section, .listed = REEL_JIT_DEBUG_FRAME),
 };
 
 static const struct reel_schema_field jit_line_fields[] = {
@@ -187,7 +200,7 @@ static const struct reel_schema_field jit_line_fields[] = {
 
 static const struct reel_schema_field trace_steps_fields[] = {
 	IDENTITY(trace_steps, STEPS),
-	NUMBER(trace_steps, stop),
+	LISTED(trace_steps, stop, REEL_STOP_COUNT - 1),
 	BYTES(trace_steps, steps, 0),
 };
 
@@ -225,7 +238,7 @@ static const struct reel_schema_field space_cgroup_fields[] = {
 
 static const struct reel_schema_field function_fields[] = {
 	IDENTITY(function, FUNCTION),
-	NUMBER(function, runtime),
+	LISTED(function, runtime, REEL_RUNTIME_RUBY),
 	NUMBER(function, line),
 	FIELD(function, name, REEL_SCHEMA_TEXT, REEL_FUNCTION_TEXT_MAX),
 	FIELD(function, file, REEL_SCHEMA_TEXT, REEL_FUNCTION_TEXT_MAX),
@@ -234,7 +247,7 @@ static const struct reel_schema_field function_fields[] = {
 
 static const struct reel_schema_field mark_fields[] = {
 	TIME(mark, time),
-	NUMBER(mark, kind),
+	LISTED(mark, kind, REEL_MARK_STEP),
 	FIELD(mark, text, REEL_SCHEMA_TEXT, REEL_MARK_TEXT_MAX),
 };
 

@@ -44,6 +44,7 @@ struct reel_schema_field {
 	enum reel_id_kind ids; /* of an id or a reference */
 	size_t offset;	       /* in struct reel_record */
 	size_t max;	       /* of a text or bytes, in bytes; 0: only the block limits it */
+	uint64_t listed;       /* the largest number with a meaning; 0: not of a list */
 	bool added;	       /* a payload may end before it: then it is 0 or empty */
 	/* Omitted if this and all following fields are 0 or empty: such are seldom known. */
 	bool left_out;
@@ -83,6 +84,11 @@ enum reel_id_kind reel_record_subject(const struct reel_record *record, uint64_t
 /* The same without decoding, but only of records of the lives and mappings of processes.  A damaged
  * record has none: decoding it reports the damage. */
 enum reel_id_kind reel_record_frame_subject(const struct reel_record_frame *frame, uint64_t *ret);
+
+/* A number of a list that this version does not know, and that has the meaning that SPEC.md,
+ * section 10, gives to all of these; NULL: none. */
+const struct reel_schema_field *reel_record_unlisted(const struct reel_record *record);
+bool reel_sample_has_unlisted(const struct reel_sample *sample);
 
 /*
  * NULL if SPEC.md allows every value, else the invalid one: a reader skips such a record, a writer

@@ -275,6 +275,8 @@ const struct reel_capture_problem *reel_capture_problems(struct reel_capture *ca
 
 /* Data lost by the recorder, summed over the whole capture. */
 enum reel_loss {
+	/* A cause that only a newer version knows. */
+	REEL_LOSS_OTHER = 0,
 	/* The BPF ring buffer was full: a sample was dropped. */
 	REEL_LOSS_RING_FULL = 1,
 	/* The ring buffer's lock was held (NMI context): a sample was dropped. */
@@ -1104,6 +1106,8 @@ struct reel_verify_counts {
 	uint64_t expected_samples, expected_side_records;
 	/* From a newer version, so not checked. */
 	uint64_t unknown_records, unknown_blocks;
+	/* Records and samples with numbers of a newer version, such as a kind. */
+	uint64_t unknown_numbers;
 	/* Images of modules, and those with missing bytes. */
 	uint64_t images, cut_images;
 };

@@ -111,6 +111,9 @@ struct reel_error *reel_jit_add_unwind(struct reel_timeline *timeline, struct re
 	if (!unwind)
 		return reel_error_no_memory();
 	*unwind = *record;
+	/* A newer version's form of rows: nobody knows a row there. */
+	if (record->section > REEL_JIT_DEBUG_FRAME)
+		unwind->eh_frame = (struct reel_bytes){ 0 };
 	timeline->n_jit_unwinds++;
 	return add_event(space, &(struct reel_jit_event){
 					.time = record->time,

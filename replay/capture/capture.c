@@ -219,13 +219,10 @@ static struct reel_error *add_event(struct reel_capture *capture,
 static struct reel_error *add_loss(struct reel_capture *capture,
 				   const struct reel_record_loss *record)
 {
-	if (!record->cause || record->cause >= REEL_LOSS_COUNT)
-		return reel_error_create(REEL_ERROR_INVALID, "LOSS: unknown cause %llu",
-					 (unsigned long long)record->cause);
 	return REEL_APPEND(capture->losses, capture->n_losses, capture->losses_capacity,
 			   (struct reel_loss_info){
 				   .cpu = (uint32_t)record->cpu,
-				   .cause = (enum reel_loss)record->cause,
+				   .cause = reel_loss_of(record->cause),
 				   .count = record->count,
 			   });
 }

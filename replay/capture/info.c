@@ -130,7 +130,9 @@ static void add_module_info(void *context, const struct reel_module *module)
 	const struct reel_record_module *record = module->record;
 	const struct reel_module_info info = {
 		.id = record->id,
-		.kind = (enum reel_module_kind)record->kind,
+		.kind = record->kind && record->kind < REEL_MODULE_SPECIAL
+				? (enum reel_module_kind)record->kind
+				: REEL_MODULE_SPECIAL,
 		.state = state_of(module),
 		.path = reel_texts_add(capture->texts, record->path.data, record->path.size),
 		.build_id = reel_texts_add_hex(capture->texts, record->build_id),
@@ -220,6 +222,7 @@ const char *reel_mark_name(uint64_t kind)
 const char *reel_loss_name(enum reel_loss loss)
 {
 	static const char *const names[] = {
+		[REEL_LOSS_OTHER] = "lost for a reason that a newer version knows",
 		[REEL_LOSS_RING_FULL] = "ring buffer full",
 		[REEL_LOSS_RING_BUSY] = "ring buffer busy",
 		[REEL_LOSS_COPY_FAILED] = "stack bytes not readable",

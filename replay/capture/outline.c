@@ -110,8 +110,7 @@ static struct reel_error *take_record(struct reading *reading, const struct reel
 	case REEL_RECORD_THREAD_COMM:
 		return name_thread(reading, record->thread_comm.thread, record->thread_comm.comm);
 	case REEL_RECORD_LOSS:
-		if (record->loss.cause < REEL_LOSS_COUNT)
-			outline->lost[record->loss.cause] += record->loss.count;
+		outline->lost[reel_loss_of(record->loss.cause)] += record->loss.count;
 		return NULL;
 	case REEL_RECORD_END:
 		outline->complete = true;

@@ -23,6 +23,8 @@ static bool make_room(struct reel_resolved *resolved, size_t id)
 struct reel_error *reel_resolved_add(struct reel_resolved *resolved,
 				     const struct reel_record_trace_steps *record)
 {
+	/* One of a newer version: why the chain ends is unknown. */
+	uint64_t stop = record->stop < REEL_STOP_COUNT ? record->stop : REEL_STOP_RECORDED_END;
 	struct reel_resolved_steps *steps;
 
 	if (!make_room(resolved, (size_t)record->id))
@@ -32,7 +34,7 @@ struct reel_error *reel_resolved_add(struct reel_resolved *resolved,
 		return NULL;
 	*steps = (struct reel_resolved_steps){ .at = resolved->bytes.size,
 					       .size = (uint32_t)record->steps.size,
-					       .stop = (uint32_t)record->stop + 1 };
+					       .stop = (uint32_t)stop + 1 };
 	reel_buffer_append(&resolved->bytes, record->steps.data, record->steps.size);
 	return resolved->bytes.failed ? reel_error_no_memory() : NULL;
 }
@@ -55,7 +57,8 @@ static void add_frame(struct reel_unwind_frames *frames, uint64_t address, uint6
 	frames->addresses[n] = address;
 	frames->lookups[n] = is_exact ? address : address - 1;
 	frames->sps[n] = 0;
-	frames->steps[n] = (uint8_t)(kind >> 1);
+	frames->steps[n] =
+		kind >> 1 <= REEL_STEP_OTHER_STACK ? (uint8_t)(kind >> 1) : REEL_STEP_RECORDED;
 }
 
 static uint64_t kind_of(enum reel_step step, bool is_exact)

@@ -11,6 +11,7 @@
 #include "base/sized.h"
 #include "base/text.h"
 #include "format/references.h"
+#include "format/schema.h"
 #include "replay/capture/capture.h"
 
 typedef unsigned long long ull;
@@ -215,6 +216,9 @@ static struct reel_error *check_item(struct verify *verify, const struct reel_bl
 {
 	TRY(reel_references_add(verify->references, block, item));
 	verify->counts.unknown_records += item->kind == REEL_ITEM_UNKNOWN;
+	verify->counts.unknown_numbers +=
+		(item->kind == REEL_ITEM_RECORD && reel_record_unlisted(&item->record)) ||
+		(item->kind == REEL_ITEM_SAMPLE && reel_sample_has_unlisted(&item->sample));
 	verify->n_items += item->kind == REEL_ITEM_SAMPLE || item->kind == REEL_ITEM_RECORD;
 	return item->kind == REEL_ITEM_RECORD && item->record.id == REEL_RECORD_IMAGE
 		       ? add_image(verify, &item->record.image)
@@ -457,6 +461,12 @@ static struct reel_error *report_remarks(struct verify *verify)
 				"checksums of the records were checked, and nothing of the blocks",
 				(ull)verify->counts.unknown_records,
 				(ull)verify->counts.unknown_blocks)));
+	if (verify->counts.unknown_numbers)
+		TRY(report_remark(
+			verify, UINT64_MAX,
+			reel_text_print("%llu records and samples have numbers of a newer "
+					"version, such as a kind or a cause",
+					(ull)verify->counts.unknown_numbers)));
 	if (verify->counts.cut_images)
 		TRY(report_remark(
 			verify, UINT64_MAX,

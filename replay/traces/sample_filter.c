@@ -238,7 +238,8 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 		.thread = sample->thread,
 		.host = origin ? origin->hostname : capture->info.hostname,
 		.host_id = origin ? origin->host_id : 0,
-		.where = (enum reel_where)sample->where,
+		.where = sample->where <= REEL_WHERE_KERNEL_THREAD ? (enum reel_where)sample->where
+								   : REEL_WHERE_UNKNOWN,
 		.state = (sample->flags & REEL_SAMPLE_STATE) >> REEL_SAMPLE_STATE_SHIFT,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 	};

@@ -110,14 +110,15 @@ static void set_registers(struct reel_unwind_state *state, const struct reel_sam
 	state->pc = sample->pc;
 }
 
-/* format/'s regions equal the unwinder's, except for the struct's name. */
+/* format/'s regions equal the unwinder's, except for the struct's name.  Those of unknown kinds are
+ * empty. */
 static size_t set_regions(struct reel_memory_region *regions, const struct reel_sample *sample)
 {
 	_Static_assert(sizeof(struct reel_memory_range) == sizeof(struct reel_range) &&
 			       offsetof(struct reel_memory_range, size) ==
 				       offsetof(struct reel_range, size),
 		       "missing ranges are passed on as they are");
-	for (size_t i = 0; i < sample->n_regions; i++)
+	for (size_t i = 0; i < sample->n_regions; i++) {
 		regions[i] = (struct reel_memory_region){
 			.address = sample->regions[i].address,
 			.size = sample->regions[i].size,
@@ -125,6 +126,9 @@ static size_t set_regions(struct reel_memory_region *regions, const struct reel_
 			.missing = (const struct reel_memory_range *)sample->regions[i].missing,
 			.n_missing = sample->regions[i].n_missing,
 		};
+		if (sample->regions[i].kind > REEL_REGION_GOROUTINE_STATE)
+			regions[i].size = regions[i].n_missing = 0;
+	}
 	return sample->n_regions;
 }
 
@@ -382,7 +386,7 @@ static struct reel_error *unwind_sample(struct reel_sample_unwinder *unwinder,
 		.cache = unwinder->reads ? NULL : unwinder->unwind_cache,
 		/* Other recorders do not record this; use the instruction before pc. */
 		.after_syscall =
-			sample->where == REEL_WHERE_SYSCALL || sample->where == REEL_WHERE_UNKNOWN,
+			sample->where != REEL_WHERE_USER && sample->where != REEL_WHERE_INTERRUPT,
 		.no_frame_pointers = options->no_frame_pointers,
 		.stack_cut = sample->flags & REEL_SAMPLE_STACK_CUT,
 		.max_frames = options->max_frames,

@@ -201,6 +201,22 @@ def check_critical(folder):
         count.ok(name + ": it is not for repair", status == 1 and "newer stackreel" in errors, errors)
 
 
+def check_numbers(folder):
+    """Numbers of a later version in lists (SPEC.md, section 10) are no damage, are shown, and make no trace complete."""
+    path, out = "testdata/format/good-unknown-numbers.reel", os.path.join(folder, "numbers.reel")
+    status, text, _ = run("verify", path)
+    count.ok("unknown numbers: verify", status == 0 and b"13 records and samples have numbers of a newer version" in text, text.decode())
+    status, text, errors = run("script", path)
+    count.ok("unknown numbers: script", status == 0 and b"# stop: end of the recorded chain" in text and not errors, text.decode() + errors)
+    status, text, _ = run("info", "-q", path)
+    count.ok("unknown numbers: info", status == 0 and b"lost for a reason that a newer version knows 5" in text, text.decode())
+    for command in "merge", "repair", "scrub":
+        status, _, errors = run(command, "-q", "-o", out, path)
+        numbers = run("dump", out)[1].count(b"=99 ")
+        count.ok("unknown numbers: %s keeps them" % command, status == 0 and numbers == run("dump", path)[1].count(b"=99 "),
+                 "status %d, %d; %s" % (status, numbers, errors))
+
+
 def check_headers(folder):
     """A later version says so in the header, and defines the meaning itself."""
     path = "testdata/format/good-two-threads.reel"
@@ -236,6 +252,7 @@ def main():
         count.ok("a packed capture", status == 0, errors)
         check_harmless(packed, folder, ["--no-host-files"])
         check_critical(folder)
+        check_numbers(folder)
         check_headers(folder)
     finally:
         shutil.rmtree(folder)

@@ -266,10 +266,6 @@ class Reader {
   samples(record, header, where) {
     for (const sample of record.samples()) {
       if (!header.optional) this.counted.samples++;
-      if (sample.where > 4n || sample.regions.some(({ kind }) => kind > 3)) {
-        this.report(new Problem('corrupt', `sample ${sample.id}: out of range`), where);
-        continue;
-      }
       this.counts.samples++;
       this.print({ sample: printedSample(sample) });
     }

@@ -531,10 +531,6 @@ class Decoder:
             raise corrupt("too many samples for the block's stored size")
         self.n_samples += 1
 
-    def pass_over_sample(self, message):
-        self.count_sample()
-        self.pass_over(message)
-
     def __iter__(self):
         cursor = Cursor(self.raw)
         while cursor.pos < cursor.end:
@@ -564,8 +560,7 @@ class Decoder:
             raise corrupt("%s in a block of type %d" % (name, self.block.type))
         try:
             if name in ("COLUMNS", "DENSE"):
-                for sample in Samples(self.samples, cursor, self.pass_over_sample,
-                                      name == "DENSE"):
+                for sample in Samples(self.samples, cursor, name == "DENSE"):
                     self.count_sample()
                     yield {"record": "SAMPLE", **sample}
             elif name == "LABELS":

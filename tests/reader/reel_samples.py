@@ -3,7 +3,7 @@
 from reel_decisions import mixed
 from reel_dense import Dense, Frame
 from reel_records import (
-    MASK, MAX_ADDRESSES, MAX_CHAIN, MAX_DENSE, MAX_REGIONS, Cursor, OutOfRange, SampleDecoder,
+    MASK, MAX_ADDRESSES, MAX_CHAIN, MAX_DENSE, MAX_REGIONS, Cursor, SampleDecoder,
     corrupt, decode_chain, overlay, packed_bits)
 
 STREAMS = 16
@@ -196,9 +196,8 @@ class Samples:
     """Iterates over the samples of a COLUMNS or DENSE; `block` is the block's
     SampleDecoder."""
 
-    def __init__(self, block, cursor, pass_over, dense):
+    def __init__(self, block, cursor, dense):
         self.block = block
-        self.pass_over = pass_over
         self.count = cursor.uv()
         self.streams = [Cursor(cursor.bytes()) for _ in range(STREAMS)]
         self.decoder = WordDecoder(self.streams)
@@ -213,13 +212,7 @@ class Samples:
     def __iter__(self):
         self.block.forget()
         for _ in range(self.count):
-            record = self.sample()
-            try:
-                SampleDecoder.check(record)
-            except OutOfRange as error:
-                self.pass_over("%s" % error)
-                continue
-            yield record
+            yield self.sample()
         self.block.forget()
         if any(stream.pos != stream.end for stream in self.streams):
             raise corrupt("extra bytes in a stream")

@@ -190,12 +190,10 @@ TEST(test_check)
 {
 	struct reel_record map = { .id = REEL_RECORD_MAP,
 				   .map = { .address = 1, .size = UINT64_MAX } };
-	struct reel_record loss = { .id = REEL_RECORD_LOSS, .loss = { .cause = 7 } };
 	struct reel_record comm = { .id = REEL_RECORD_THREAD_COMM };
 	struct reel_record image = { .id = REEL_RECORD_IMAGE,
 				     .image = {
 					     .offset = 4, .total_size = 8, .bytes = { NULL, 4 } } };
-	struct reel_record event = { .id = REEL_RECORD_EVENT, .event = { .weight_unit = 1 } };
 	struct reel_record capture = { .id = REEL_RECORD_CAPTURE,
 				       .capture = { .word_bits = 32, .byte_order = 2 } };
 
@@ -204,9 +202,6 @@ TEST(test_check)
 	assert_non_null(reel_record_check(&map));
 	map.map.size = 0;
 	assert_non_null(reel_record_check(&map));
-	assert_null(reel_record_check(&loss));
-	loss.loss.cause = 0;
-	assert_non_null(reel_record_check(&loss));
 	comm.thread_comm.comm = (struct reel_bytes){ (const uint8_t *)"a\0b", 3 };
 	assert_non_null(reel_record_check(&comm));
 	comm.thread_comm.comm.size = 1;
@@ -223,9 +218,6 @@ TEST(test_check)
 	assert_non_null(reel_record_check(&image));
 	map.map = (struct reel_record_map){ .size = 1, .protection = UINT64_MAX };
 	assert_null(reel_record_check(&map));
-	assert_null(reel_record_check(&event));
-	event.event.weight_unit = 2;
-	assert_non_null(reel_record_check(&event));
 	assert_null(reel_record_check(&capture));
 	capture.capture.recording = (struct reel_bytes){ (const uint8_t *)"0123456789abcdef", 15 };
 	assert_non_null(reel_record_check(&capture));

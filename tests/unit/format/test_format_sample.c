@@ -174,7 +174,7 @@ static void check_invalid_samples(enum reel_encoding encoding)
 	regions[0].n_missing = 1;
 	bytes[10] = 1;
 	assert_invalid(encoder, &broken);
-	regions[0] = (struct reel_region){ .kind = 4, .bytes = bytes, .size = 8 };
+	regions[0] = (struct reel_region){ .kind = 256, .bytes = bytes, .size = 8 };
 	assert_invalid(encoder, &broken);
 
 	broken = sample.sample;
@@ -183,7 +183,7 @@ static void check_invalid_samples(enum reel_encoding encoding)
 	sample.slots[1].size = 4;
 	assert_invalid(encoder, &broken);
 	sample.slots[1].size = 8;
-	broken.where = 5;
+	broken.where = 256;
 	assert_invalid(encoder, &broken);
 	broken = sample.sample;
 	broken.n_kernel_chain = REEL_CHAIN_MAX + 1;
