@@ -1185,7 +1185,7 @@ struct reel_rewrite_counts {
 	uint64_t samples, stack_bytes;
 	/* All: bytes of the old files, and of the new one. */
 	uint64_t bytes_read, bytes_written;
-	/* All: records, fields and blocks that this version does not know and omitted. */
+	/* All: records, labels, fields and blocks that this version does not know and omitted. */
 	uint64_t unknown;
 	/* Shrink: the bytes that unwinding reads, and the number of samples kept unchanged, since a
 	 * module on the way is missing or this library cannot unwind the CPU. */

@@ -130,7 +130,7 @@ void new_capture_print(const struct options *options, const char *output,
 bool new_capture_left_out(const struct options *options, const struct reel_rewrite_counts *counts)
 {
 	if (counts->unknown && !options->quiet)
-		complain("warning: %s: left out %s records, fields or blocks of a newer version",
+		complain("warning: %s: left out %s records, labels, fields or blocks of a newer version",
 			 options->output, format_count(counts->unknown).text);
 	return counts->unknown;
 }

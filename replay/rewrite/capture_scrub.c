@@ -27,8 +27,13 @@ static void scrub_labels(struct scrub *scrub, struct reel_sample *sample)
 		case REEL_LABEL_ENVIRONMENT:
 			scrub->labels[n++] = sample->labels[i];
 			break;
-		default:
+		case REEL_LABEL_ARG1 ... REEL_LABEL_ARG6:
+		case REEL_LABEL_TRACE:
+		case REEL_LABEL_SPAN:
+		case REEL_LABEL_VALUES ... REEL_LABEL_VALUES_LAST:
 			break;
+		default:
+			scrub->job.counts.unknown++;
 		}
 	}
 	sample->labels = scrub->labels;

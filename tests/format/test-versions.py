@@ -167,7 +167,7 @@ def check_copies(name, folder, newer, options):
         count.ok("%s: %s, unknown fields" % (name, command), bool(fields) == keeps and END not in fields, str(fields))
         # The optional blocks and END's fields, at least.
         count.ok("%s: %s reports what it left out" % (name, command),
-                 status == 1 and "records, fields or blocks of a newer version" in errors, "status %d; %s" % (status, errors))
+                 status == 1 and "records, labels, fields or blocks of a newer version" in errors, "status %d; %s" % (status, errors))
         os.unlink(out)
 
 

@@ -246,7 +246,7 @@ class Merging(Captures):
             paths.append(path)
         merged = self.merge(*paths)
         self.assertEqual([record["id"] for record in self.records(merged, "TRACE_STEPS")], [1, 2])
-        self.assertEqual([record["flags"] >> 8 for record in self.records(merged, "SAMPLE")], [1, 1, 2])
+        self.assertEqual([record["steps"] for record in self.records(merged, "SAMPLE")], [1, 1, 2])
 
 
 class Copying(Captures):
