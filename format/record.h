@@ -88,7 +88,7 @@ enum reel_weight_unit {
 	REEL_WEIGHT_NANOSECONDS = 1,
 };
 
-/* perf_config of an off-cpu event that is not a perf event: where the recorder finds waits. */
+/* Where the recorder finds waits. */
 enum reel_wait_place {
 	REEL_WAITS_UNKNOWN = 0, /* by looking at threads, if the event has a frequency */
 	REEL_WAITS_SCHED_EXIT = 1,
@@ -104,6 +104,7 @@ struct reel_record_event {
 	uint64_t weight_unit; /* enum reel_weight_unit */
 	struct reel_bytes name;
 	struct reel_bytes value_names; /* of arg1, arg2 …, separated by commas; usually empty */
+	uint64_t waits; /* enum reel_wait_place, of off-cpu; early files have it in perf_config */
 };
 
 /* A file or another source of executable memory.  Kinds are enum reel_module_kind. */

@@ -43,10 +43,15 @@ static const struct reel_schema_field capture_fields[] = {
 };
 
 static const struct reel_schema_field event_fields[] = {
-	IDENTITY(event, EVENT),	    NUMBER(event, perf_type),
-	NUMBER(event, perf_config), NUMBER(event, frequency),
-	NUMBER(event, period),	    LISTED(event, weight_unit, REEL_WEIGHT_NANOSECONDS),
-	TEXT(event, name),	    SELDOM(event, value_names, REEL_SCHEMA_TEXT, REEL_TEXT_MAX),
+	IDENTITY(event, EVENT),
+	NUMBER(event, perf_type),
+	NUMBER(event, perf_config),
+	NUMBER(event, frequency),
+	NUMBER(event, period),
+	LISTED(event, weight_unit, REEL_WEIGHT_NANOSECONDS),
+	TEXT(event, name),
+	SELDOM(event, value_names, REEL_SCHEMA_TEXT, REEL_TEXT_MAX),
+	SELDOM(event, waits, REEL_SCHEMA_NUMBER, 0, .listed = REEL_WAITS_PROCESS_VM_READV),
 };
 
 static const struct reel_schema_field module_fields[] = {

@@ -115,6 +115,7 @@ struct reel_error *recording_write_head(struct recording *recording)
 			.id = i,
 			.perf_type = event->type,
 			.perf_config = event->config,
+			.waits = event->waits,
 			.frequency = event->frequency,
 			.period = event->frequency ? 0 : event->period,
 			.weight_unit =

@@ -485,7 +485,7 @@ struct reel_error *reel_sampler_event_resolve(const char *name, struct reel_samp
 			.waker = waker,
 		};
 		if (off_cpu && !reel_scans_may_sleep())
-			ret->config = REEL_WAITS_PROCESS_VM_READV;
+			ret->waits = REEL_WAITS_PROCESS_VM_READV;
 		return NULL;
 	}
 	/* Functions have no modifiers: one may be called "up". */
@@ -521,10 +521,10 @@ struct reel_error *reel_sampler_event_set_all_waits(struct reel_sampler_event *e
 	event->all_waits = true;
 	event->min_block = min_block;
 	event->period = 1;
-	event->config = REEL_WAITS_SCHED_EXIT;
+	event->waits = REEL_WAITS_SCHED_EXIT;
 	if (reel_kernel_has("btf_trace_sched_exit_tp"))
 		return NULL;
-	event->config = REEL_WAITS_FINISH_TASK_SWITCH;
+	event->waits = REEL_WAITS_FINISH_TASK_SWITCH;
 	event->symbol = reel_function_name("finish_task_switch");
 	if (!event->symbol)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,

@@ -50,6 +50,7 @@ struct reel_sampler_event {
 	const char *name;
 	uint32_t type; /* perf_event_attr */
 	uint64_t config;
+	uint64_t waits;	    /* enum reel_wait_place, of off-cpu */
 	uint64_t frequency; /* Hz; 0: use `period` */
 	uint64_t period;
 	uint64_t

@@ -167,12 +167,12 @@ static struct reel_error *set_capture(struct reel_capture *capture,
 
 static const char *waits_found_at(const struct reel_record_event *record)
 {
-	const struct reel_bytes name = reel_bytes_of_string("off-cpu");
+	uint64_t waits = record->waits;
 
-	if (record->perf_type != UINT32_MAX || record->name.size != name.size ||
-	    memcmp(record->name.data, name.data, name.size) != 0)
-		return NULL;
-	switch (record->perf_config) {
+	if (!waits && record->perf_type == UINT32_MAX &&
+	    reel_bytes_are_equal(record->name, reel_bytes_of_string("off-cpu")))
+		waits = record->perf_config;
+	switch (waits) {
 	case REEL_WAITS_SCHED_EXIT:
 		return "sched_exit_tp";
 	case REEL_WAITS_FINISH_TASK_SWITCH:

@@ -14,7 +14,7 @@ const TABLE = [
   [1, 'CAPTURE', 'side', `start_time start_wall_time clock machine word_bits:32|64 byte_order:1|2 page_size cpus_possible
     cpus_online max_stack ring_size rings part recording:id_or_none hostname:text kernel_release:text kernel_version:text
     kernel_build_id:short tool_version:text command_line:bytes`],
-  [2, 'EVENT', 'side', 'id perf_type perf_config frequency period weight_unit name:text value_names:text?'],
+  [2, 'EVENT', 'side', 'id perf_type perf_config frequency period weight_unit name:text value_names:text? waits?'],
   [3, 'MODULE', 'side', `id:not0 kind device_major device_minor inode inode_generation build_id:short path:text
     file_size? file_time? file_digest:short?`],
   [4, 'IMAGE', 'side', 'module offset total_size bytes:bytes number?'],

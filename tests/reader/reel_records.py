@@ -65,7 +65,7 @@ FIELDS = {
         recording:bytes hostname:text kernel_release:text kernel_version:text
         kernel_build_id:build_id tool_version:text command_line:bytes"""),
     2: ("EVENT", SIDE, """id perf_type perf_config frequency period weight_unit name:text
-        value_names:added_text"""),
+        value_names:added_text waits:added"""),
     3: ("MODULE", SIDE, """id kind device_major device_minor inode inode_generation
         build_id:build_id path:text file_size:added file_time:added file_digest:added_digest"""),
     4: ("IMAGE", SIDE, "module offset total_size bytes:bytes number:added base:added"),

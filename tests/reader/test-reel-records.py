@@ -102,7 +102,7 @@ class Records(Case):
 
 GOOD = [
     ("EVENT", dict(id=1, perf_type=4294967295, perf_config=0, frequency=99, period=0,
-                   weight_unit=1, name="sched:sched_switch", value_names="prev_comm,,next_pid")),
+                   weight_unit=1, name="sched:sched_switch", value_names="prev_comm,,next_pid", waits=3)),
     ("MODULE", dict(id=7, kind=1, device_major=8, device_minor=1, inode=1234, inode_generation=5,
                     build_id=b"", path="/bin/x (deleted)", file_size=8080, file_time=1 << 60,
                     file_digest=b"0123456789abcdef")),
@@ -308,8 +308,8 @@ class SideRecords(Case):
                                file_digest=b"")])
 
         event = dict(GOOD)["EVENT"]
-        old = b.record("EVENT", *list(event.values())[:-1])
-        self.assertEqual(self.good(finish(started().side(old))), [dict(event, record="EVENT", value_names="")])
+        old = b.record("EVENT", *list(event.values())[:-2])
+        self.assertEqual(self.good(finish(started().side(old))), [dict(event, record="EVENT", value_names="", waits=0)])
 
         image = dict(GOOD)["IMAGE"]
         old = b.record("IMAGE", *list(image.values())[:-2])
@@ -368,7 +368,7 @@ def cut_record_test(name, fields):
     def test(self):
         """Cut after each byte, except before a field that was added later."""
         payload = b"".join(map(b.field, fields.values()))
-        added = {"EVENT": 1, "IMAGE": 2, "KERNEL_SYMBOL": 2, "MODULE": 3, "CGROUP": 3, "CODE": 1, "JIT_UNWIND": 1}.get(name, 0)
+        added = {"EVENT": 2, "IMAGE": 2, "KERNEL_SYMBOL": 2, "MODULE": 3, "CGROUP": 3, "CODE": 1, "JIT_UNWIND": 1}.get(name, 0)
         ends = [sum(len(b.field(value)) for value in list(fields.values())[:len(fields) - i])
                 for i in range(1, added + 1)]
         for size in range(len(payload)):
