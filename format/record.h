@@ -54,6 +54,9 @@ enum reel_record_id {
 	REEL_RECORD_ID_LIMIT = 57,
 };
 
+/* A time that may be unknown (0): from the start. */
+#define REEL_TIME_START 1
+
 /* Limits (SPEC.md, section 9). */
 #define REEL_TEXT_MAX  65536
 #define REEL_IMAGE_MAX (16u << 20)
@@ -226,7 +229,7 @@ struct reel_record_kernel_symbol {
 	uint64_t size;		/* up to the next symbol; 0 if unknown */
 	uint64_t module;	/* id of a KERNEL or KERNEL_MODULE module */
 	struct reel_bytes name; /* empty: from `since` on the range is unknown */
-	uint64_t since;		/* capture clock; 0: the whole time */
+	uint64_t since;		/* capture clock; REEL_TIME_START; 0: unknown */
 	uint64_t origin;	/* ORIGIN.id of the capture with this kernel; 0: no ORIGINs */
 };
 

@@ -17,7 +17,7 @@ enum reel_schema_kind {
 enum reel_schema_role {
 	REEL_ROLE_NONE,
 	REEL_ROLE_TIME,		 /* on the capture clock */
-	REEL_ROLE_TIME_IF_KNOWN, /* 0: unknown, or from the start */
+	REEL_ROLE_TIME_IF_KNOWN, /* 0: unknown; REEL_TIME_START */
 	REEL_ROLE_ID,		 /* the record defines it */
 	REEL_ROLE_REFERENCE,
 	REEL_ROLE_RANGE, /* an address; the next field is the size, not 0 */

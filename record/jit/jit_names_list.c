@@ -81,7 +81,7 @@ void reel_jit_names_apply_entry(struct reel_jit_names *names, enum reel_jit_said
 	listed->is = *entry;
 	listed->walk = list->walk;
 	/* Later than what ended then. */
-	listed->time = list->walked ? list->walked + 1 : 0;
+	listed->time = list->walked ? list->walked + 1 : REEL_TIME_START;
 	listed->next = list->found;
 	list->found = listed;
 }

@@ -195,7 +195,7 @@ static struct reel_error *put_symbol(struct reel_kernel_symbols *symbols,
 		.size = symbol->size,
 		.module = *id,
 		.name = reel_bytes_of_string(symbol->name),
-		.since = symbol->since,
+		.since = symbol->since ? symbol->since : REEL_TIME_START,
 	};
 	TRY(reel_module_table_write(symbols->modules, *id, symbols->sink));
 	return symbols->sink->put(symbols->sink->context, &record);

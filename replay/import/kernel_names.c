@@ -149,6 +149,7 @@ static struct reel_error *write_symbol(void *context, const struct reel_kallsym 
 		.size = symbol->size,
 		.module = *id,
 		.name = reel_bytes_of_string(symbol->name),
+		.since = REEL_TIME_START,
 	};
 	return reel_writer_record(names->writer, &record);
 }

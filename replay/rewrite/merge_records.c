@@ -35,10 +35,10 @@ static void shift_time(const struct reel_merge_copy *copy, uint64_t *time)
 	*time = *time > UINT64_MAX - copy->shift ? UINT64_MAX : *time + copy->shift;
 }
 
-/* 0 means unknown, or the start. */
+/* Unknown, and from the start, stay. */
 static void shift_time_or_none(const struct reel_merge_copy *copy, uint64_t *time)
 {
-	if (*time)
+	if (*time > REEL_TIME_START)
 		shift_time(copy, time);
 }
 

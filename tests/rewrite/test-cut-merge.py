@@ -168,6 +168,11 @@ class Merging(Captures):
         scripts = {"".join(sorted(self.output("script", path).split("\n\n"))) for path in merged}
         self.assertEqual(len(scripts), 1)
 
+    def test_times_that_are_none(self):
+        """Unknown, and from the start (SPEC.md, section 1)."""
+        merged = self.merge(self.host("a", "k", "x", jit=[(0, "f"), (1, "g"), (1000, "h")]), self.host("b", "k", "x"))
+        self.assertEqual([record["time"] for record in self.records(merged, "JIT_SYMBOL")], [0, 1, WALL])
+
     def test_clock_that_was_set(self):
         parts = [self.host("a", "k", "x", recording=bytes(15) + b"r", part=part, start=start) for part, start in ((0, 0), (1, 12 * 10 ** 6))]
         path = self.path()
