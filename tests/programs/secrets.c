@@ -130,7 +130,7 @@ static __attribute__((noinline)) void in_registers(void)
 		__asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
 }
 
-/* As small as the counts that scrubbing may leave in x86-64's r9 (SPEC.md, 8.1). */
+/* As small as the counts that scrubbing may leave in x86-64's r9 (SPEC.md, B.1). */
 static __attribute__((noinline)) void in_small_number(void)
 {
 #ifdef __x86_64__
