@@ -348,6 +348,8 @@ TEST(test_extreme_heads)
 
 		for (size_t j = 0; j < sizeof(heads[i]) / sizeof(*fields); j++)
 			fields[j] = values[next_random(&random) % 9];
+		if (!(heads[i].parts & REEL_PART_STEPS))
+			heads[i].steps = 0;
 		/* Like the previous one except for its id, which follows the last of all. */
 		if (i && i % 4 == 0) {
 			heads[i] = heads[i - 1];

@@ -577,7 +577,6 @@ TEST(values_out_of_range_are_refused)
 	assert_refused(timeline, map_record(1, 1, UINT64_MAX, 2, 0, 1));
 	assert_refused(timeline, unmap_record(1, 1, 0x1000, 0));
 	assert_refused(timeline, space_record(1, 0, REEL_ORIGIN_FOUND, 0));
-	assert_refused(timeline, space_record(1, 1, 9, 0));
 	assert_refused(timeline, thread_record(1, 0, 1, ""));
 	assert_refused(timeline, module_record(0, ""));
 	add(timeline, map_record(1, 1, UINT64_MAX, 1, 0, 1));
