@@ -508,6 +508,23 @@ TEST_WITH(test_samples_around_an_exec, setup, teardown)
 	assert_int_equal(n_records[REEL_RECORD_THREAD], 2);
 }
 
+/* An exiting thread frees its memory after its exit was reported. */
+TEST_WITH(test_sample_after_exit, setup, teardown)
+{
+	uint64_t thread;
+
+	start(PID + 2);
+	map(PID + 2, BASE, "/bin/x", 1);
+	thread = sample(PID + 2);
+	leave(PID + 2);
+	for (int i = 0; i < 5; i++)
+		cycle();
+	assert_int_equal(sample(PID + 2), thread);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 1);
+	assert_int_equal(n_records[REEL_RECORD_THREAD], 1);
+	assert_int_equal(reel_tracker_left_out(tracker), 0);
+}
+
 TEST_WITH(test_fork_storm, setup, teardown)
 {
 	for (unsigned i = 0; i < 200000; i++) {
@@ -527,7 +544,7 @@ TEST_WITH(test_fork_storm, setup, teardown)
 	/* However long a cycle takes: memory only holds the most recent. */
 	reel_tracker_forget(tracker, 0);
 	assert_int_equal(tracker->n_dead, DEAD_MAX);
-	cycle();
+	now += REEL_NS_PER_SECOND;
 	cycle();
 	assert_int_equal(tracker->n_dead, 0);
 	assert_int_equal(tracker->n_forks, 0);
