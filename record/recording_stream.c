@@ -549,6 +549,8 @@ static struct reel_error *count_losses(struct recording *recording)
 			    reel_sampler_missed(recording->sampler)));
 	TRY(reel_losses_set(recording->losses, recording->tracker, UINT32_MAX, REEL_LOSS_LEFT_OUT,
 			    reel_tracker_left_out(recording->tracker)));
+	TRY(reel_losses_set(recording->losses, recording->inspector, UINT32_MAX, REEL_LOSS_LEFT_OUT,
+			    reel_inspector_left_out(recording->inspector)));
 	TRY(reel_losses_set(recording->losses, recording->output, UINT32_MAX, REEL_LOSS_RECORDER,
 			    reel_output_counts(recording->output).lost));
 	if (recording->jit_code)

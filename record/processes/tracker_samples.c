@@ -189,8 +189,12 @@ static struct reel_error *find_thread(struct reel_tracker *tracker,
 	};
 	struct reel_proc_thread details = { 0 };
 
-	if (!process)
+	if (!process) {
 		TRY(tracker_scan(tracker, sample->pid, sample->time, true, &process));
+		/* It has ended.  Kernel threads have no registers. */
+		if (sample->flags & REEL_BPF_REGISTERS && !process->n_mappings)
+			tracker->left_out++;
+	}
 	/* The scan found it, unless it is gone. */
 	*ret = tracker_thread_find(tracker, sample->tid);
 	if (*ret && (*ret)->process == process)

@@ -525,6 +525,21 @@ TEST_WITH(test_sample_after_exit, setup, teardown)
 	assert_int_equal(reel_tracker_left_out(tracker), 0);
 }
 
+/* Its events were lost, and its mappings are gone: this counts. */
+TEST_WITH(test_sample_of_gone_process, setup, teardown)
+{
+	struct reel_bpf_sample gone = { .pid = PID + 2, .tid = PID + 2, .time = now };
+	struct reel_tracker_place place;
+
+	assert_null(reel_tracker_place(tracker, &gone, &place));
+	assert_int_equal(reel_tracker_left_out(tracker), 0);
+	gone.pid = gone.tid = PID + 3;
+	gone.flags = REEL_BPF_REGISTERS;
+	assert_null(reel_tracker_place(tracker, &gone, &place));
+	assert_null(reel_tracker_place(tracker, &gone, &place));
+	assert_int_equal(reel_tracker_left_out(tracker), 1);
+}
+
 TEST_WITH(test_fork_storm, setup, teardown)
 {
 	for (unsigned i = 0; i < 200000; i++) {
