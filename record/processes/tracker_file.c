@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes known data to the file when it is needed: a process with its mappings, and a thread, when
- * its first sample is placed, or before its code is replaced (tracker_maps.c).  Other processes
- * without samples cost nothing in the file, however fast they come and go.  A space that still has the mappings of a written ancestor is written as its
- * fork, so that shared mappings are written once.
+ * Writes known data to the file when it is needed: a thread, its process with its mappings, and the
+ * process's first thread, which names it, when the thread's first sample is placed, or before the
+ * process's code is replaced (tracker_maps.c).  Other processes without samples cost nothing in the
+ * file, however fast they come and go.  A space that still has the mappings of a written ancestor is
+ * written as its fork, so that shared mappings are written once.
  */
 #include <string.h>
 
@@ -226,7 +227,8 @@ struct reel_error *tracker_write_process(struct reel_tracker *tracker, struct pr
 {
 	struct thread *main_thread = tracker_thread_find(tracker, (uint32_t)process->entry.id);
 
-	TRY(write_mapped(tracker, process));
+	if (!process->written)
+		TRY(write_mapped(tracker, process));
 	if (!main_thread || main_thread->process != process || main_thread->first_space)
 		return NULL;
 	return write_thread(tracker, main_thread);
@@ -250,7 +252,8 @@ struct reel_error *tracker_write_sampled(struct reel_tracker *tracker, struct th
 		*thread_ret = thread->earlier_id;
 		return NULL;
 	}
-	if (!process->written)
+	/* The process may be in the file as the parent of a space, without threads. */
+	if (!thread->first_space)
 		TRY(tracker_write_process(tracker, process));
 	if (!thread->first_space)
 		TRY(write_thread(tracker, thread));
