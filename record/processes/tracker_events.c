@@ -215,21 +215,27 @@ static struct reel_error *end_others(struct reel_tracker *tracker, struct proces
 	return error;
 }
 
-/* A THREAD_EXEC marks the end of `old_space`, or a SPACE_EXIT if the file has no thread there. */
-static struct reel_error *end_space(struct reel_tracker *tracker, const struct process *process,
-				    const struct thread *first, uint64_t time, uint64_t old_space)
+/* If the file has no thread that goes on, the new program is written with its first sample. */
+static struct reel_error *end_space(struct reel_tracker *tracker, struct process *process,
+				    const struct thread *first, uint64_t time)
 {
 	struct reel_record record = { .id = REEL_RECORD_SPACE_EXIT };
+	bool was_written = process->written;
 
-	record.space_exit = (struct reel_record_space_exit){ time, old_space };
+	record.space_exit = (struct reel_record_space_exit){ time, process->space.id };
+	process->written = first && first->first_space;
 	TRY(reel_timeline_add(tracker->timeline, &record));
-	if (first && first->first_space) {
-		record = (struct reel_record){ .id = REEL_RECORD_THREAD_EXEC };
-		record.thread_exec =
-			(struct reel_record_thread_exec){ time, first->id, process->space.id };
-	} else if (!process->written) {
+	return was_written && !process->written ? tracker_write(tracker, &record) : NULL;
+}
+
+static struct reel_error *move_thread(struct reel_tracker *tracker, const struct process *process,
+				      const struct thread *first, uint64_t time)
+{
+	struct reel_record record = { .id = REEL_RECORD_THREAD_EXEC };
+
+	if (!process->written)
 		return NULL;
-	}
+	record.thread_exec = (struct reel_record_thread_exec){ time, first->id, process->space.id };
 	return tracker_write(tracker, &record);
 }
 
@@ -246,12 +252,11 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 		.comm = event->comm,
 	};
 	struct thread *first;
-	uint64_t old_space;
 
 	if (!process || event->time < process->known)
 		return NULL;
 	TRY(end_others(tracker, process, event, &first, &start.parent));
-	old_space = process->space.id;
+	TRY(end_space(tracker, process, first, event->time));
 	tracker_unshare(process);
 	/* BPF reports 32-bit code right after this. */
 	reel_space_exec(&process->space, &tracker->programs, ++tracker->last_space, event->time);
@@ -263,7 +268,7 @@ static struct reel_error *exec_process(struct reel_tracker *tracker,
 	tracker_interpret(tracker, process, &(struct process_interpreter){ 0 });
 	tracker_forget_service(process);
 	TRY(tracker_space_update(tracker, process));
-	TRY(end_space(tracker, process, first, event->time, old_space));
+	TRY(move_thread(tracker, process, first, event->time));
 	return first ? set_comm(tracker, first, event)
 		     : tracker_thread_create(tracker, process, &start, NULL);
 }

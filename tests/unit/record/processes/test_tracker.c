@@ -536,6 +536,23 @@ TEST_WITH(test_parent_without_samples, setup, teardown)
 	assert_int_equal(n_records[REEL_RECORD_THREAD], 3);
 }
 
+TEST_WITH(test_exec_without_samples, setup, teardown)
+{
+	start(PID + 2);
+	map(PID + 2, BASE, "/bin/x", 1);
+	fork_of(PID + 2, PID + 3);
+	sample(PID + 3);
+	event(exec_of(PID + 2));
+	map(PID + 2, BASE, "/bin/y", 2);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 2);
+	assert_int_equal(n_records[REEL_RECORD_SPACE_EXIT], 1);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 1);
+	sample(PID + 2);
+	assert_int_equal(n_records[REEL_RECORD_SPACE], 3);
+	assert_int_equal(n_records[REEL_RECORD_MAP], 2);
+	assert_int_equal(n_records[REEL_RECORD_THREAD_EXEC], 0);
+}
+
 /* An exiting thread frees its memory after its exit was reported. */
 TEST_WITH(test_sample_after_exit, setup, teardown)
 {
