@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """storm_check.py STACKREEL CAPTURE FORKS: checks the processes in a capture of tests/programs/storm.c.
 
-Only records that a sample needs may exist: each THREAD has a sample, and so has each SPACE, or a fork of it that
-needs its mappings. A process is also written when a mapping replaces its code.
+Only records that a sample needs may exist: each THREAD has a sample, or names a process of which another thread has
+one: it is the first thread. Each SPACE has such a thread, or is the parent of another, which needs its mappings. A
+process is also written when a mapping replaces its code.
 """
 import collections
 import json
@@ -38,7 +39,9 @@ for line in dump.splitlines():
         sampled[record["thread"]] += 1
         if record["thread"] not in threads:
             problems.append(f"a sample comes before its thread {record['thread']}")
-idle = {thread for thread in set(threads) - set(sampled) if not moved[thread] & replaced}
+needing = replaced.union(*(moved[thread] for thread in sampled))
+first = {t["id"] for t in threads.values() if t["space"] in spaces and t["tid"] == spaces[t["space"]]["pid"]}
+idle = {t for t in set(threads) - set(sampled) if not moved[t] & (needing if t in first else replaced)}
 if idle:
     problems.append(f"{len(idle)} of {len(threads)} threads have no sample")
 needed = {space for thread in threads for space in moved[thread]}

@@ -45,13 +45,21 @@ all_stacks process.reel
 kill $storm
 wait $storm 2>/dev/null
 
+# Beside a process whose first thread waits, as many programs of a host do.
+python3 -c 'import threading
+def work():
+    open("works", "w")
+    while True: pass
+threading.Thread(target=work).start()' &
+neighbour=$!
+while [ ! -e works ] && kill -0 $neighbour; do sleep 0.05; done
 ./storm $((2 * forks)) &
 storm=$!
 cp "$busy" ./alone
 record -a -F 499 -o host.reel -- ./alone spin 1
 count $? "the whole host"
-kill $storm
-wait $storm 2>/dev/null
+kill $storm $neighbour
+wait $storm $neighbour 2>/dev/null
 ok "the whole host" "$tests/record/storm_check.py" "$stackreel" host.reel 1000000
 comm=--comm=alone ok "the whole host: the busy process" stacks spin main host.reel
 ok "the whole host: children" stacks work_in_child main host.reel
