@@ -11,8 +11,8 @@ Each CHECK prints problems, if any; the exit status is then 1.
     reason=N            END's reason
     exit_status=N       END's exit_status
     placed[=PERCENT]    this percentage (99) of samples' pcs are in mappings of their thread's space at that time
-    processes=LIST      each pid of the file LIST has a space, a thread, its end, and mappings
-    execs=LIST          ... and the mappings are of a space made by exec
+    processes=LIST      each pid of the file LIST that has samples has its end, and they are in a space with mappings
+    execs=LIST          ... and samples are in spaces made by exec
     threads=N           at least N threads in one space
     comm=NAME           some thread has that name
     field=NAME:VALUE    of CAPTURE
@@ -170,23 +170,22 @@ def check_placed(facts, value):
 def processes(facts, path, origins):
     with open(path) as file:
         pids = [int(line) for line in file if line.strip()]
-    spaces = collections.defaultdict(list)
-    for space in facts.spaces.values():
-        spaces[space["pid"]].append(space)
     mapped = collections.Counter(r["space"] for r in facts.by_kind["MAP"])
-    tids = collections.Counter(r["tid"] for r in facts.threads.values())
     ended_threads = {r["thread"] for r in facts.by_kind["THREAD_EXIT"]}
     ended = {facts.threads[t]["tid"] for t in ended_threads if t in facts.threads}
-    # Only those with samples are in the file.
-    sampled = {facts.threads[t]["tid"] for t in sample_threads(facts) if t in facts.threads}
-    pids = [p for p in pids if p in sampled]
-    if not pids:
-        yield "none of the processes has a sample"
+    # Only those with samples are in the file. A sample may be older than the exec, and the only one.
+    spaces = collections.defaultdict(dict)
+    for sample, space, _ in facts.places():
+        if sample["thread"] in facts.threads:
+            spaces[facts.threads[sample["thread"]]["tid"]][space] = facts.spaces.get(space)
+    pids = [p for p in pids if p in spaces]
 
     def is_mapped(space):
         return mapped[space["id"]] >= 3 or space["origin"] == 1 and is_mapped(facts.spaces[space["parent"]])
-    missing = [p for p in pids if not spaces[p] or not tids[p]]
-    unmapped = [p for p in pids if not any(is_mapped(s) for s in spaces[p] if s["origin"] in origins)]
+    missing = [p for p in pids if None in spaces[p].values()]
+    unmapped = [p for p in pids if p not in missing and not any(is_mapped(s) for s in spaces[p].values())]
+    if not any(s and s["origin"] in origins for p in pids for s in spaces[p].values()):
+        yield "none of the processes has a sample there"
     running = [p for p in pids if p not in ended]
     if missing or unmapped or running:
         yield (f"of {len(pids)} processes {len(missing)} are missing, {len(unmapped)} have no mappings, "
