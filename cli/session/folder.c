@@ -2,6 +2,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,8 @@
 #define GAP_MIN REEL_NS_PER_SECOND
 /* List at most this many gaps, and count the rest. */
 #define GAPS_MAX 10
+/* That read captures, besides the first. */
+#define THREADS_MAX 7
 
 bool folder_is(const char *path)
 {
@@ -33,27 +37,89 @@ bool folder_is(const char *path)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static struct reel_error *read_part(const struct options *options, const char *path, bool contents,
-				    struct folder *folder)
-{
-	const struct reel_outline *outline;
-	struct reel_error *error =
-		reel_outline_read(path, options->identities.items, contents, &outline);
+struct reading {
+	const struct options *options;
+	bool contents;
+	struct folder *folder;
+	size_t next;		    /* of its parts */
+	struct reel_error **errors; /* of each part; NULL: it was read */
+};
 
-	if (error && reel_error_code(error) == REEL_ERROR_NO_MEMORY)
-		return error;
-	if (error && reel_error_code(error) == REEL_ERROR_NOT_A_CAPTURE) {
-		reel_error_destroy(error);
-		folder->others++;
-		return NULL;
-	}
-	if (!no_error(error)) {
-		folder->unread++;
-		return NULL;
-	}
+static void add_part(struct folder *folder, char *path)
+{
 	folder->parts = memory_resize(folder->parts, folder->n + 1, sizeof(*folder->parts));
-	folder->parts[folder->n++] = (struct folder_part){ memory_print("%s", path), outline };
+	folder->parts[folder->n++] = (struct folder_part){ path, NULL };
+}
+
+static void *read_outlines(void *context)
+{
+	struct reading *reading = context;
+	struct folder *folder = reading->folder;
+	size_t i;
+
+	while ((i = __atomic_fetch_add(&reading->next, 1, __ATOMIC_RELAXED)) < folder->n)
+		reading->errors[i] =
+			reel_outline_read(folder->parts[i].path, reading->options->identities.items,
+					  reading->contents, &folder->parts[i].outline);
 	return NULL;
+}
+
+/* On each CPU, since most of the time goes into decompressing. */
+static void read_at_once(struct reading *reading)
+{
+	pthread_t threads[THREADS_MAX];
+	cpu_set_t cpus;
+	size_t wanted = sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (size_t)CPU_COUNT(&cpus);
+	size_t n = 0;
+
+	if (wanted > reading->folder->n)
+		wanted = reading->folder->n;
+	while (n < THREADS_MAX && n + 1 < wanted &&
+	       !pthread_create(&threads[n], NULL, read_outlines, reading))
+		n++;
+	read_outlines(reading);
+	while (n)
+		pthread_join(threads[--n], NULL);
+}
+
+/* Keeps the parts that were read. */
+static struct reel_error *sift(const struct reading *reading)
+{
+	struct folder *folder = reading->folder;
+	struct reel_error *failure = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < folder->n; i++) {
+		struct reel_error *error = reading->errors[i];
+
+		if (!error) {
+			folder->parts[n++] = folder->parts[i];
+			continue;
+		}
+		free(folder->parts[i].path);
+		if (reel_error_code(error) == REEL_ERROR_NOT_A_CAPTURE) {
+			reel_error_destroy(error);
+			folder->others++;
+		} else if (reel_error_code(error) == REEL_ERROR_NO_MEMORY && !failure) {
+			failure = error;
+		} else {
+			no_error(error);
+			folder->unread++;
+		}
+	}
+	folder->n = n;
+	return failure;
+}
+
+static struct reel_error *read_parts(const struct options *options, bool contents,
+				     struct folder *folder)
+{
+	_cleanup_free_ struct reel_error **errors =
+		memory_resize(NULL, folder->n + 1, sizeof(*errors));
+	struct reading reading = { options, contents, folder, 0, errors };
+
+	read_at_once(&reading);
+	return sift(&reading);
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -100,24 +166,21 @@ static void drop_copies(struct folder *folder)
 }
 
 /* Not links, since whoever may write to the folder would choose among our files. */
-static struct reel_error *read_entries(const struct options *options, DIR *entries, bool contents,
-				       struct folder *folder)
+static void find_parts(const char *directory, DIR *entries, struct folder *folder)
 {
 	struct dirent *entry;
 
 	while ((entry = readdir(entries))) {
-		_cleanup_free_ char *path = memory_print("%s/%s", options->file, entry->d_name);
 		struct stat status;
 
 		if (*entry->d_name == '.' ||
 		    fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
 			continue;
 		if (S_ISREG(status.st_mode))
-			TRY(read_part(options, path, contents, folder));
+			add_part(folder, memory_print("%s/%s", directory, entry->d_name));
 		else
 			folder->others += !S_ISDIR(status.st_mode);
 	}
-	return NULL;
 }
 
 struct reel_error *folder_read(const struct options *options, bool contents, struct folder *ret)
@@ -126,13 +189,16 @@ struct reel_error *folder_read(const struct options *options, bool contents, str
 	struct reel_error *error;
 
 	*ret = (struct folder){ 0 };
-	if (!folder_is(options->file))
-		return read_part(options, options->file, contents, ret);
-	entries = opendir(options->file);
-	if (!entries)
-		return reel_error_os(errno, "%s: cannot read the directory", options->file);
-	error = read_entries(options, entries, contents, ret);
-	closedir(entries);
+	if (folder_is(options->file)) {
+		entries = opendir(options->file);
+		if (!entries)
+			return reel_error_os(errno, "%s: cannot read the directory", options->file);
+		find_parts(options->file, entries, ret);
+		closedir(entries);
+	} else {
+		add_part(ret, memory_print("%s", options->file));
+	}
+	error = read_parts(options, contents, ret);
 	if (ret->n)
 		qsort(ret->parts, ret->n, sizeof(*ret->parts), compare_parts);
 	drop_copies(ret);
