@@ -14,7 +14,7 @@
 .DELETE_ON_ERROR:
 
 VERSION := $(shell sed -n 's/^\#define REEL_VERSION_STRING "\(.*\)"/\1/p' include/stackreel.h)
-ABI := 0
+ABI := 1
 
 O ?= build
 PREFIX ?= /usr/local
@@ -290,7 +290,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libstackreel.a
 
 # Programs that tests/*/test-*.sh need.
 test_programs := $(addprefix $(O)/tests/,$(addprefix names/,demangle symbolize libdw_symbols trace_symbols) $(addprefix unwind/,stepped cfi_rows synthesized_rows arch_table) \
-	$(addprefix rewrite/,scrub_compare scrub_chance) cli/make_perf_data format/encrypted_captures fixtures/format_fixtures truth/torn_check truth/addresses)
+	$(addprefix rewrite/,scrub_compare scrub_chance) cli/make_perf_data record/lock_samples format/encrypted_captures fixtures/format_fixtures truth/torn_check truth/addresses)
 
 $(test_programs): $(O)/tests/%: $(O)/tests/%.o $(O)/libstackreel.a
 	$(call say,LD,$@)

@@ -3,7 +3,7 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 #define REEL_MUST_CHECK __attribute__((warn_unused_result))
 

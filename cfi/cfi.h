@@ -146,7 +146,7 @@ bool reel_cfi_gap_at(struct reel_cfi *cfi, uint64_t address, uint64_t *begin_ret
 /* Whether `address` is in the same gap between FDEs as `other` (both without an FDE). */
 bool reel_cfi_same_gap(struct reel_cfi *cfi, uint64_t address, uint64_t other);
 
-/* Every row of every FDE, in address order; see include/stackreel.h's reel_table_next. */
+/* Every row of every FDE, in address order; see include/commands.h's reel_table_next. */
 struct reel_cfi_iterator {
 	uint64_t address; /* the next row begins at or after it; 0 to start */
 };

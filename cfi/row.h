@@ -6,7 +6,7 @@
 #ifndef CFI_ROW_H
 #define CFI_ROW_H
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "cfi/cfi.h"
 #include "cfi/state.h"
 

@@ -90,7 +90,7 @@ static void print_locked(const struct session *session, FILE *file)
 	print_text(file, "file", session->options->file);
 	fprintf(file, "%-18s %u.%u, encrypted\n", "format", info->format_major, info->format_minor);
 	print_file_id(file, info->file_id);
-	print_text(file, "encrypted to", info->locked);
+	print_text(file, "encrypted to", reel_capture_locked(session->capture));
 	print_text(file, "stacks",
 		   info->scrubbed ? "scrubbed: only addresses keep their value" : "raw");
 	fprintf(file, "%-18s %s in %s blocks\n", "file size", format_bytes(info->file_size).text,
@@ -361,7 +361,7 @@ static void print_problems(const struct session *session, FILE *file)
 	size_t n;
 	const struct reel_capture_problem *problems = reel_capture_problems(session->capture, &n);
 	/* The first problem of a locked capture is the lock, which was reported. */
-	size_t first = session->info->locked ? 1 : 0;
+	size_t first = reel_capture_locked(session->capture) ? 1 : 0;
 
 	if (n <= first)
 		return;
@@ -417,7 +417,7 @@ int command_info(int argc, char **argv)
 		options_free(&options.common);
 		return STATUS_ERROR;
 	}
-	if (session.info->locked) {
+	if (reel_capture_locked(session.capture)) {
 		progress_end(&session.progress);
 		status = show_locked(&session, &output);
 	} else if (session_visit(&session, count_labels, &labels) &&

@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct command {
 	const char *name;

@@ -181,7 +181,7 @@ static void print_verdict(const struct report *report, const struct reel_verify_
 		return;
 	}
 	fprintf(report->file, report->has_head ? "  " : "%s: ", name);
-	if (session->info->locked)
+	if (reel_capture_locked(session->capture))
 		fprintf(report->file,
 			"encrypted: checksums and positions of %s blocks %s, but anyone can forge "
 			"these; records, samples and missing data cannot be checked without the "
@@ -241,7 +241,7 @@ static int verify_open(const struct verify_options *options, struct session *ses
 	if (!ok)
 		return STATUS_ERROR;
 	print_verdict(&report, &counts);
-	if (options->deep && !session->info->locked)
+	if (options->deep && !reel_capture_locked(session->capture))
 		ok = replay(&report, session);
 	return ok && !counts.problems ? STATUS_OK : STATUS_ERROR;
 }

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "format/record.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "elf/elf_file.h"
 
 /* ---- where to look ---------------------------------------------------------- */

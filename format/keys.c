@@ -26,7 +26,7 @@ static const char public_prefix[] = "reelpub1_", secret_prefix[] = "reelsec1_";
 
 _Static_assert(sizeof(public_prefix) - 1 == PREFIX_SIZE, "");
 _Static_assert(sodium_base64_ENCODED_LEN(PAYLOAD_SIZE, VARIANT) == BASE64_SIZE + 1, "");
-_Static_assert(TEXT_SIZE < REEL_PUBLIC_KEY_TEXT_SIZE, "include/stackreel.h");
+_Static_assert(TEXT_SIZE < REEL_PUBLIC_KEY_TEXT_SIZE, "include/commands.h");
 _Static_assert(crypto_box_PUBLICKEYBYTES == REEL_KEY_SIZE &&
 		       crypto_box_SECRETKEYBYTES == REEL_KEY_SIZE,
 	       "X25519");
@@ -325,7 +325,7 @@ void reel_identities_free(struct reel_identities *identities)
 	*identities = (struct reel_identities){ 0 };
 }
 
-/* ---- include/stackreel.h --------------------------------------------------------------------- */
+/* ---- include/commands.h --------------------------------------------------------------------- */
 
 static struct reel_error *write_identity(int fd, const char *path, const char *public_text,
 					 const struct reel_identity *identity)

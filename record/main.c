@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "record/options/options.h"
 #include "record/probes/event_list.h"
 #include "record/recording.h"

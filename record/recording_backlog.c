@@ -6,7 +6,7 @@
  * since no later sample can be placed without them: if they alone exceed the limit, the recording
  * ends, with all data kept.
  */
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "base/quantity.h"
 #include "record/recording_internal.h"
 

@@ -2,7 +2,7 @@
 /* CPUs that come online and go offline while recording. */
 #include <stdio.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "base/quantity.h"
 #include "record/recording_internal.h"
 

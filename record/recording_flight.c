@@ -3,7 +3,7 @@
  * The flight recorder: the last time is in memory, and a request makes a file of it, and of what
  * follows for some time.  Files may overlap, so that each has all that came before its request.
  */
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "base/quantity.h"
 #include "record/recording_internal.h"
 

@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "base/quantity.h"
 #include "record/helper/spawner.h"
 #include "record/recording_internal.h"

@@ -12,7 +12,7 @@
 
 #include "base/quantity.h"
 #include "bpf/settings.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "record/options/cgroup_search.h"
 #include "record/helper/family.h"
 #include "record/host/kernel.h"

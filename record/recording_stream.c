@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "base/quantity.h"
 #include "record/recording_internal.h"
 #include "record/sampling/scanner.h"

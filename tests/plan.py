@@ -210,10 +210,10 @@ def reason(runner, changed, rooms, includes, needed):
 
 
 def affected_sources(includes, changed):
-    """The changed sources and all that include them, directly or through others. Tests that include stackreel.h depend on the whole
-    library, which implements it."""
+    """The changed sources and all that include them, directly or through others. Tests that include the library's headers depend on the
+    whole library, which implements it."""
     users = collections.defaultdict(set, includes.users)
-    tests = {name for name in users["include/stackreel"] if name.startswith("tests/")}
+    tests = {name for name in users["include/commands"] | users["include/stackreel"] if name.startswith("tests/")}
     for path in includes.files:
         if path.startswith("replay/"):
             users[stem(path)] = users[stem(path)] | tests

@@ -153,7 +153,7 @@ static struct short_text weight_text(const struct listing *listing, uint64_t wei
 static bool print_missing_code(const struct listing *listing, const struct session *session,
 			       FILE *file)
 {
-	struct reel_module_info module;
+	REEL_SIZED(reel_module_info, module);
 	_cleanup_free_ char *build_id = NULL, *problem = NULL;
 
 	if (!no_error(reel_capture_module(session->capture, listing->info->module_id, &module)))

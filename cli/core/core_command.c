@@ -119,7 +119,7 @@ static bool write_images(struct session *session, const struct reel_core *core, 
 	const struct reel_core_module *modules = reel_core_modules(core, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		struct reel_module_info info;
+		REEL_SIZED(reel_module_info, info);
 
 		if (!no_error(reel_capture_module(session->capture, modules[i].id, &info)))
 			return false;
@@ -137,7 +137,7 @@ static bool warn_of_missing_files(struct session *session, const struct reel_cor
 	const struct reel_core_module *modules = reel_core_modules(core, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		struct reel_module_info info;
+		REEL_SIZED(reel_module_info, info);
 
 		if (!no_error(reel_capture_module(session->capture, modules[i].id, &info)))
 			return false;

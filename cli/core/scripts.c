@@ -93,7 +93,7 @@ static char *image_of(const struct core_script *script, const struct reel_module
 static bool find_files(const struct core_script *script, const struct reel_core_module *module,
 		       struct files *ret)
 {
-	*ret = (struct files){ 0 };
+	*ret = (struct files){ .info.size = sizeof(ret->info) };
 	if (!no_error(reel_capture_module(script->capture, module->id, &ret->info)))
 		return false;
 	ret->image = image_of(script, &ret->info);

@@ -147,7 +147,7 @@ static uint32_t function_of(struct firefox *firefox, const struct stored_frame *
 bool firefox_place_frames(struct firefox *firefox, struct session *session)
 {
 	const struct stack_store *stacks = &firefox->stacks;
-	struct reel_module_info module;
+	REEL_SIZED(reel_module_info, module);
 
 	firefox->frames = memory_reserve(firefox->frames, &firefox->frames_capacity,
 					 stacks->n_frames, sizeof(*firefox->frames));

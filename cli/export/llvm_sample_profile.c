@@ -199,7 +199,7 @@ static int compare_calls(const void *a, const void *b)
 
 static bool is_in_file(const struct llvm_profile *llvm, const struct reel_frame *frame)
 {
-	struct reel_module_info module;
+	REEL_SIZED(reel_module_info, module);
 
 	return no_error(reel_capture_module(llvm->capture, frame->module_id, &module)) &&
 	       module.id && module.kind == REEL_MODULE_FILE;

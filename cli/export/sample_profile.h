@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "cli/profile/pointer_map.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct sample_line;
 

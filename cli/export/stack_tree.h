@@ -9,7 +9,7 @@
 
 #include "base/hash_index.h"
 #include "cli/profile/pointer_map.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct stack_node {
 	uint32_t id;	   /* from 1 on; 0: none */

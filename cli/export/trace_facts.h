@@ -3,7 +3,7 @@
 #ifndef CLI_EXPORT_TRACE_FACTS_H
 #define CLI_EXPORT_TRACE_FACTS_H
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 /* How a frame was found: "unwind information", "frame pointer" … */
 const char *step_name(enum reel_step step);

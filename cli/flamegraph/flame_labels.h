@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/hash_index.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct flame_label_value {
 	char *key, *text;

@@ -111,7 +111,7 @@ static void add_frames(struct content *content)
 /* Code that a JIT made is in memory without a file. */
 static bool is_jit(const struct content *content, const struct flame_frame *frame)
 {
-	struct reel_module_info module;
+	REEL_SIZED(reel_module_info, module);
 	struct reel_error *error;
 
 	if (!content->source->capture || !frame->module_id)

@@ -169,7 +169,7 @@ static void add_segment(void *context, const struct reel_file_segment *segment)
 
 static void find_segments(const struct perf_data *data, struct perf_module *module, uint64_t id)
 {
-	struct reel_module_info info;
+	REEL_SIZED(reel_module_info, info);
 
 	module->has_segments = true;
 	/* Without that file, perf has no segments either. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 /* Prints "stackreel: …" and a newline, escaped, since the text may come from files. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct amount {
 	uint64_t weight, samples;

@@ -28,7 +28,6 @@ struct reel_event_info *event_copy(const struct reel_event_info *event)
 	copy = memory_get(sizeof(*copy));
 	*copy = *event;
 	copy->waits_found_at = NULL;
-	copy->value_keys = NULL;
 	copy->name = memory_print("%s", event->name);
 	copy->weight_unit = memory_print("%s", event->weight_unit);
 	return copy;

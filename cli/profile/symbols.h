@@ -9,7 +9,7 @@
 
 #include "cli/profile/call_tree.h"
 #include "cli/profile/pointer_map.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct symbol {
 	/* Escaped for output; the function, or the text in its place. */

@@ -113,7 +113,7 @@ static uint64_t page_of(const struct session *session)
 static uint32_t mapping_of(struct profile_tables *tables, const struct reel_frame *frame)
 {
 	const struct session *session = tables->session;
-	struct reel_module_info module = { 0 };
+	REEL_SIZED(reel_module_info, module);
 	struct profile_mapping mapping;
 	struct reel_segment segment;
 	const char *build_id = "";

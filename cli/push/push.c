@@ -15,7 +15,7 @@
 #include "cli/print/output.h"
 #include "cli/print/text.h"
 #include "cli/push/push.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 /* Seconds to wait before another attempt; the last one fails for good. */
 static const unsigned int pauses[] = { 1, 2, 4 };

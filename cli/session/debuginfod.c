@@ -52,11 +52,11 @@ static bool lacks_something(const struct reel_module_info *module)
 }
 
 /* The parent runs into the same errors and reports them. */
-static void visit_traces(struct reel_capture *capture, const struct reel_filter *filter)
+static void visit_traces(struct reel_capture *capture, const struct reel_walk_options *options)
 {
 	const struct reel_trace *trace;
 	struct reel_traces *traces;
-	struct reel_error *error = reel_traces_create(capture, filter, &traces);
+	struct reel_error *error = reel_traces_create_with(capture, options, &traces);
 
 	if (error) {
 		reel_error_destroy(error);
@@ -72,14 +72,14 @@ static void visit_traces(struct reel_capture *capture, const struct reel_filter 
 _Noreturn void debuginfod_scout(struct reel_capture *capture, const struct options *options,
 				int told)
 {
-	const struct reel_filter filter = options_of_filter(options);
+	const struct reel_walk_options walk = options_of_walk(options);
 	_cleanup_free_ struct reel_module_info *modules = NULL;
 	struct reel_error *error;
 	size_t n;
 
 	if (!capture)
 		_exit(STATUS_ERROR);
-	visit_traces(capture, &filter);
+	visit_traces(capture, &walk);
 	error = reel_capture_modules(capture, &modules, &n);
 	for (size_t i = 0; !error && i < n; i++) {
 		if (lacks_something(&modules[i]))

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 enum fetch_kind {
 	FETCH_EXECUTABLE,

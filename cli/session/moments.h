@@ -3,7 +3,7 @@
 #ifndef CLI_SESSION_MOMENTS_H
 #define CLI_SESSION_MOMENTS_H
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 enum moment_kind { MOMENT_LOSS, MOMENT_THREAD, MOMENT_EXIT, MOMENT_EXEC, MOMENT_MARK };
 

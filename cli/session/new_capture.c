@@ -190,7 +190,7 @@ static int make(struct new_capture *command)
 {
 	const struct new_capture_verb *verb = command->verb;
 	const struct options *options = &command->common;
-	struct reel_filter filter;
+	struct reel_walk_options walk;
 	REEL_SIZED(reel_rewrite_counts, counts);
 	_cleanup_free_ char *remark = NULL;
 	struct session session;
@@ -200,8 +200,8 @@ static int make(struct new_capture *command)
 
 	if (!session_open(&session, options))
 		return STATUS_ERROR;
-	filter = options_of_filter(session.options);
-	command->rewrite.filter = &filter;
+	walk = options_of_walk(session.options);
+	command->rewrite.filter = &walk;
 	if (!find_samples(command, &session)) {
 		session_close(&session);
 		return STATUS_ERROR;

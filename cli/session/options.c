@@ -865,24 +865,26 @@ bool options_open_output(const struct options *options, struct output *ret)
 	return true;
 }
 
-struct reel_capture_options options_of_capture(const struct options *options)
+struct reel_open_options options_of_capture(const struct options *options)
 {
-	return (struct reel_capture_options){
-		.size = sizeof(struct reel_capture_options),
-		.symfs = options->symfs.items,
-		.debug_dirs = options->debug_dirs.items,
-		.module_files = options->module_files.items,
-		.no_host_files = options->no_host_files,
-		.no_inlines = options->no_inlines,
-		.no_demangle = options->no_demangle,
-		.no_frame_pointers = options->no_frame_pointers,
-		.max_frames = options->max_frames,
-		.runtimes = options->runtimes,
-		.identities = options->identities.items,
+	return (struct reel_open_options){
+		.common = {
+			.size = sizeof(struct reel_capture_options),
+			.symfs = options->symfs.items,
+			.debug_dirs = options->debug_dirs.items,
+			.module_files = options->module_files.items,
+			.no_host_files = options->no_host_files,
+			.no_inlines = options->no_inlines,
+			.no_demangle = options->no_demangle,
+			.no_frame_pointers = options->no_frame_pointers,
+			.max_frames = options->max_frames,
+			.runtimes = options->runtimes,
+			.identities = options->identities.items,
+			.threads = options->threads,
+			.debuginfod_cache = options->debuginfod_cache,
+		},
 		.may_be_locked = options->may_be_locked,
 		.may_lack_header = options->may_lack_header,
-		.threads = options->threads,
-		.debuginfod_cache = options->debuginfod_cache,
 		.from = options->from,
 		.to = options->to,
 		.blocks_max = options->blocks_max,
@@ -890,28 +892,30 @@ struct reel_capture_options options_of_capture(const struct options *options)
 	};
 }
 
-struct reel_filter options_of_filter(const struct options *options)
+struct reel_walk_options options_of_walk(const struct options *options)
 {
-	return (struct reel_filter){
-		.size = sizeof(struct reel_filter),
-		.pids = options->pids.items,
-		.n_pids = options->pids.count,
-		.tids = options->tids.items,
-		.n_tids = options->tids.count,
-		.comms = options->comms.items,
-		.n_comms = options->comms.count,
-		.cpus = options->cpus.items,
-		.n_cpus = options->cpus.count,
-		.from = options->from,
-		.to = options->to,
+	return (struct reel_walk_options){
+		.filter = {
+			.size = sizeof(struct reel_filter),
+			.pids = options->pids.items,
+			.n_pids = options->pids.count,
+			.tids = options->tids.items,
+			.n_tids = options->tids.count,
+			.comms = options->comms.items,
+			.n_comms = options->comms.count,
+			.cpus = options->cpus.items,
+			.n_cpus = options->cpus.count,
+			.from = options->from,
+			.to = options->to,
+			.labels = options->labels.items,
+			.n_labels = options->labels.count,
+			.stacks = options->stacks,
+		},
 		.shard = options->shard.number,
 		.shards = options->shard.count,
-		.labels = options->labels.items,
-		.n_labels = options->labels.count,
 		.wakers = options->wakers,
 		.values = options->values,
 		.n_values = options->n_values,
-		.stacks = options->stacks,
 	};
 }
 

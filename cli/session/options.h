@@ -15,7 +15,7 @@
 #include "cli/session/limits.h"
 #include "cli/session/values.h"
 #include "cli/session/where.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 #define DEFAULT_CAPTURE "stackreel.reel"
 
@@ -114,7 +114,7 @@ struct options {
 	struct debuginfod_options debuginfod;
 	/* The debuginfod client's cache; NULL: not used. */
 	char *debuginfod_cache;
-	/* As in struct reel_capture_options. */
+	/* As in struct reel_open_options. */
 	const struct reel_capture *previous;
 };
 
@@ -182,8 +182,8 @@ void options_free(struct options *options);
 bool options_open_output(const struct options *options, struct output *ret);
 
 /* The library's part of the options; borrows from `options`. */
-struct reel_capture_options options_of_capture(const struct options *options);
-struct reel_filter options_of_filter(const struct options *options);
+struct reel_open_options options_of_capture(const struct options *options);
+struct reel_walk_options options_of_walk(const struct options *options);
 
 /* Values that the options name may exist in another part or capture. */
 bool options_are_of_part(const struct options *options);

@@ -266,14 +266,14 @@ bool selection_explain(struct session *session, bool nothing)
 	const struct where_list *wheres = &session->options->wheres;
 	size_t n_labels = session->options->labels.count;
 	_cleanup_free_ struct reel_value_request *requests = NULL;
-	struct reel_filter filter = { .size = sizeof(filter), .n_values = 2 * wheres->count };
+	struct reel_walk_options walk = { .n_values = 2 * wheres->count };
 	bool ended, blamed;
 
 	census.labels = memory_get((n_labels + 1) * sizeof(*census.labels));
 	for (size_t i = 0; i < n_labels; i++)
 		census.labels[i].values.by_name = true;
 	census.wheres = memory_get((wheres->count + 1) * sizeof(*census.wheres));
-	filter.values = requests = memory_get((filter.n_values + 1) * sizeof(*requests));
+	walk.values = requests = memory_get((walk.n_values + 1) * sizeof(*requests));
 	for (size_t i = 0; i < wheres->count; i++) {
 		const struct where *where = &wheres->items[i];
 
@@ -283,7 +283,7 @@ bool selection_explain(struct session *session, bool nothing)
 		requests[2 * i].expression = where->expression;
 		requests[2 * i + 1].locals = true;
 	}
-	blamed = session_walk(session, &filter, count_sample, &census, &ended);
+	blamed = session_walk(session, &walk, count_sample, &census, &ended);
 	if (blamed && !census.pids.n)
 		complain("%s: the capture has no samples", session->options->file);
 	else if (blamed)
@@ -421,23 +421,23 @@ static bool options_are_idle(struct session *session)
  * The requests of the command, of --values and of --where, for the filter; the caller frees them.
  * *where_ret: the number of the first one of --where.
  */
-static struct reel_value_request *add_requests(struct reel_filter *filter,
+static struct reel_value_request *add_requests(struct reel_walk_options *walk,
 					       const struct options *options, size_t *where_ret)
 {
 	const struct where_list *wheres = &options->wheres;
-	size_t n = filter->n_values, n_all = n + options->shown_values.count + wheres->count;
+	size_t n = walk->n_values, n_all = n + options->shown_values.count + wheres->count;
 	struct reel_value_request *requests = memory_get((n_all + 1) * sizeof(*requests));
 
 	for (size_t i = 0; i < n; i++)
-		requests[i] = filter->values[i];
+		requests[i] = walk->values[i];
 	for (size_t i = 0; i < options->shown_values.count; i++)
 		requests[n++] = options->shown_values.items[i];
 	*where_ret = n;
 	for (size_t i = 0; i < wheres->count; i++)
 		requests[n++] = (struct reel_value_request){ wheres->items[i].function,
 							     wheres->items[i].expression, false };
-	filter->values = requests;
-	filter->n_values = n;
+	walk->values = requests;
+	walk->n_values = n;
 	return requests;
 }
 
@@ -446,7 +446,7 @@ bool session_visit(struct session *session,
 				 const struct reel_event_info *event),
 		   void *context)
 {
-	struct reel_filter filter = options_of_filter(session->options);
+	struct reel_walk_options walk = options_of_walk(session->options);
 	const struct where_list *wheres = &session->options->wheres;
 	struct visitor visitor = { .session = session, .visit = visit, .context = context };
 	_cleanup_free_ struct reel_value_request *requests = NULL;
@@ -456,9 +456,9 @@ bool session_visit(struct session *session,
 	session->comms_seen = memory_get(session->options->comms.count * sizeof(bool));
 	free(session->where_counts);
 	session->where_counts = memory_get((wheres->count + 1) * sizeof(*session->where_counts));
-	requests = add_requests(&filter, session->options, &visitor.where_request);
+	requests = add_requests(&walk, session->options, &visitor.where_request);
 	ok = has_wanted_event(session) &&
-	     session_walk(session, &filter, visit_wanted, &visitor, &ended) && !visitor.failed;
+	     session_walk(session, &walk, visit_wanted, &visitor, &ended) && !visitor.failed;
 	free(visitor.values);
 	if (!ok)
 		return false;

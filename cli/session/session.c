@@ -215,7 +215,7 @@ static struct reel_error *open_capture(struct session *session)
 {
 	const struct options *options = session->options;
 	_cleanup_free_ char *joined = NULL;
-	struct reel_capture_options capture_options;
+	struct reel_open_options capture_options;
 	struct reel_error *error;
 	int fd = -1;
 
@@ -228,8 +228,8 @@ static struct reel_error *open_capture(struct session *session)
 	capture_options.progress_context = session;
 	capture_options.opened = prepare_to_read;
 	capture_options.opened_context = session;
-	error = reel_capture_open(joined ? joined : options->file, &capture_options,
-				  &session->capture);
+	error = reel_capture_open_with(joined ? joined : options->file, &capture_options,
+				       &session->capture);
 	if (session->scout >= 0)
 		debuginfod_scout(error ? NULL : session->capture, options, session->scout);
 	if (fd >= 0)
@@ -266,7 +266,8 @@ struct reel_error *session_try_open(struct session *session, const struct option
 static void list_fields(const struct session *session, struct sample_counts *ret)
 {
 	for (size_t i = 0; i < session->n_events; i++) {
-		const char *const *keys = session->events[i].value_keys;
+		const char *const *keys =
+			reel_capture_value_keys(session->capture, session->events[i].id);
 
 		for (size_t j = 0; keys && j < REEL_EVENT_VALUES; j++) {
 			if (keys[j])
@@ -331,13 +332,13 @@ static const struct reel_event_info *event_of(const struct session *session, uin
 	return at < session->n_events && events[at]->id == id ? events[at] : NULL;
 }
 
-bool session_walk(struct session *session, const struct reel_filter *filter,
+bool session_walk(struct session *session, const struct reel_walk_options *options,
 		  bool (*visit)(void *context, const struct reel_trace *trace,
 				const struct reel_event_info *event),
 		  void *context, bool *ended_ret)
 {
 	struct reel_traces *traces;
-	bool ok = no_error(reel_traces_create(session->capture, filter, &traces));
+	bool ok = no_error(reel_traces_create_with(session->capture, options, &traces));
 
 	*ended_ret = false;
 	if (!ok)

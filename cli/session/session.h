@@ -77,11 +77,11 @@ void session_close(struct session *session);
 bool session_trusts_paths(const struct session *session);
 
 /*
- * Calls `visit` for the traces that the filter selects (NULL: all), in the file's order, until it
+ * Calls `visit` for the traces that `options` select (NULL: all), in the file's order, until it
  * returns false and *ended_ret is set; `event` is the trace's event, NULL if unknown.  Returns
  * false after an error, which was reported.
  */
-bool session_walk(struct session *session, const struct reel_filter *filter,
+bool session_walk(struct session *session, const struct reel_walk_options *options,
 		  bool (*visit)(void *context, const struct reel_trace *trace,
 				const struct reel_event_info *event),
 		  void *context, bool *ended_ret);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 /* Labels that --values may add to a sample. */
 #define VALUE_LABELS_MAX 8

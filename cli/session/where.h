@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 enum where_relation {
 	WHERE_EQUAL,

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct database {
 	bool reads_values; /* a checked query reads frame_values */

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "format/record.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct reel_origin_capture {
 	uint64_t id, first_sample;

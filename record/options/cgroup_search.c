@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/bytes.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "record/helper/inspector.h"
 #include "format/timeline/cgroup_path.h"
 

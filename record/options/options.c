@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "bpf/sample.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "record/options/config.h"
 #include "record/options/options.h"
 #include "record/options/perf_options.h"

@@ -3,7 +3,7 @@
 #ifndef RECORD_OUTPUT_LOSSES_H
 #define RECORD_OUTPUT_LOSSES_H
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "record/processes/module_table.h"
 
 struct reel_losses;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "record/processes/kernel_symbols.h"
 #include "base/quantity.h"
 #include "base/id_table.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "record/processes/module_table.h"
 #include "base/quantity.h"
 #include "format/timeline/module_set.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/array.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "record/proc/maps_reader.h"
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reel_file_identify and reel_file_segments of include/stackreel.h. */
+/* reel_file_identify and reel_file_segments of include/commands.h. */
 #include <gelf.h>
 
 #include "base/sized.h"

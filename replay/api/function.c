@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The machine code of functions: reel_function_open of include/stackreel.h. */
+/* The machine code of functions: reel_function_open of include/commands.h. */
 #include <stdlib.h>
 #include <string.h>
 

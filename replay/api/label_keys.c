@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stddef.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 const char *const *reel_label_keys(void)
 {

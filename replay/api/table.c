@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CFI of an ELF file as rows: reel_table_* of include/stackreel.h. */
+/* The CFI of an ELF file as rows: reel_table_* of include/commands.h. */
 #include <stdio.h>
 #include <stdlib.h>
 

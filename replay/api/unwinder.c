@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sized.h"
 #include "elf/elf_file.h"
 #include "replay/synthesis/synthesis.h"
 #include "cfi/module_cfi.h"
@@ -28,16 +29,13 @@ struct reel_unwinder {
 	struct reel_timeline *timeline;
 	struct code_file *files;
 	size_t n_files;
-	uint64_t code_mask;
 	uint64_t generation; /* of the mappings */
 	struct reel_unwind_cache *cache;
 	struct reel_unwind_frames frames;
 	struct reel_memory_region *regions;
 	size_t n_regions;
 	struct reel_unwound unwound; /* the last result */
-	struct reel_unwound_frame *given;
-	size_t n_given;	      /* allocated */
-	void *_Atomic failed; /* unreliable rows; NULL: none */
+	void *_Atomic failed;	     /* unreliable rows; NULL: none */
 };
 
 #define ONLY_SPACE 1
@@ -89,13 +87,7 @@ void reel_unwinder_destroy(struct reel_unwinder *unwinder)
 	reel_unwind_cache_destroy(unwinder->cache);
 	reel_unwind_frames_free(&unwinder->frames);
 	free(unwinder->regions);
-	free(unwinder->given);
 	free(unwinder);
-}
-
-void reel_unwinder_set_pointer_mask(struct reel_unwinder *unwinder, uint64_t mask)
-{
-	unwinder->code_mask = mask;
 }
 
 static bool read_code(void *module, uint64_t elf_address, size_t size, uint8_t *bytes_ret)
@@ -247,26 +239,6 @@ static struct reel_error *set_memory(struct reel_unwinder *unwinder,
 	return NULL;
 }
 
-/* Converts the frames for the caller. */
-static struct reel_error *give(struct reel_unwinder *unwinder, enum reel_stop stop,
-			       const struct reel_unwound **ret)
-{
-	const struct reel_unwind_frames *frames = &unwinder->frames;
-	struct reel_unwound_frame *given;
-
-	TRY(REEL_FIT(unwinder->given, frames->n, unwinder->n_given));
-	given = unwinder->given;
-	for (size_t i = 0; i < frames->n; i++)
-		given[i] = (struct reel_unwound_frame){
-			.pc = frames->addresses[i],
-			.sp = frames->sps[i],
-			.step = (enum reel_step)frames->steps[i],
-		};
-	unwinder->unwound = (struct reel_unwound){ given, frames->n, stop };
-	*ret = &unwinder->unwound;
-	return NULL;
-}
-
 struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel_stack *stack,
 			       const struct reel_unwound **ret)
 {
@@ -274,18 +246,19 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel
 	struct reel_unwind_state state = { .arch = unwinder->arch, .memory = &view };
 	struct reel_unwind_input input = {
 		.arch = unwinder->arch,
-		.code_mask = unwinder->code_mask,
 		.memory = &view,
 		.find_code = find_code,
 		.context = unwinder,
 		.generation = unwinder->generation,
 		.cache = unwinder->cache,
 	};
+	const struct reel_unwind_frames *frames = &unwinder->frames;
 	struct reel_stack whole = { 0 };
 	const struct reel_rows *failed;
 	enum reel_stop stop;
 
-	memcpy(&whole, stack, stack->size < sizeof(whole) ? stack->size : sizeof(whole));
+	reel_sized_take(&whole, sizeof(whole), stack);
+	input.code_mask = whole.pointer_mask;
 	input.max_frames = whole.max_frames;
 	input.after_syscall = whole.flags & REEL_STACK_AFTER_SYSCALL;
 	TRY(set_state(unwinder, whole.registers, whole.n_registers, &state));
@@ -298,7 +271,16 @@ struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel
 	failed = atomic_load_explicit(&unwinder->failed, memory_order_acquire);
 	if (failed)
 		TRY(reel_rows_problem(failed));
-	return give(unwinder, stop, ret);
+	unwinder->unwound = (struct reel_unwound){
+		.size = sizeof(unwinder->unwound),
+		.addresses = frames->addresses,
+		.stack_pointers = frames->sps,
+		.steps = frames->steps,
+		.n_frames = frames->n,
+		.stop = stop,
+	};
+	*ret = &unwinder->unwound;
+	return NULL;
 }
 
 int reel_register_perf_number(uint16_t machine, uint32_t word_bits, uint16_t dwarf)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of variables: reel_capture_variable of include/stackreel.h. */
+/* Names of variables: reel_capture_variable of include/commands.h. */
 #include "replay/capture/capture.h"
 
 /* A module's data follows its code; there may be mappings of parts of the code between. */
@@ -44,7 +44,7 @@ struct reel_error *reel_capture_variable(struct reel_capture *capture, uint64_t 
 {
 	uint64_t space = reel_timeline_thread_space(capture->timeline, thread, time);
 	struct reel_space_view view = reel_timeline_view(capture->timeline, space, time);
-	struct reel_module_info info;
+	REEL_SIZED(reel_module_info, info);
 	struct reel_module *module;
 	struct reel_error *error;
 	uint64_t bias;

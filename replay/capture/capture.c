@@ -185,8 +185,7 @@ static const char *waits_found_at(const struct reel_record_event *record)
 }
 
 static struct reel_error *add_value_keys(struct reel_capture *capture,
-					 const struct reel_record_event *record,
-					 const char *const **ret)
+					 const struct reel_record_event *record)
 {
 	struct reel_value_keys *keys;
 
@@ -196,7 +195,6 @@ static struct reel_error *add_value_keys(struct reel_capture *capture,
 	keys = reel_id_table_add(&capture->value_keys, record->id, sizeof(*keys));
 	if (!keys)
 		return reel_error_no_memory();
-	*ret = keys->keys;
 	return reel_value_keys_make(capture->texts, record->value_names, keys);
 }
 
@@ -204,6 +202,7 @@ static struct reel_error *add_event(struct reel_capture *capture,
 				    const struct reel_record_event *record)
 {
 	struct reel_event_info event = {
+		.size = sizeof(event),
 		.id = (uint32_t)record->id,
 		.weight_unit = record->weight_unit == REEL_WEIGHT_NANOSECONDS ? "ns" : "",
 		.frequency = record->frequency,
@@ -212,7 +211,7 @@ static struct reel_error *add_event(struct reel_capture *capture,
 	};
 
 	TRY(intern(capture, record->name, &event.name));
-	TRY(add_value_keys(capture, record, &event.value_keys));
+	TRY(add_value_keys(capture, record));
 	return REEL_APPEND(capture->events, capture->n_events, capture->events_capacity, event);
 }
 
@@ -595,7 +594,7 @@ static struct reel_error *read_needed(struct reel_capture *capture,
 	struct reel_error *error;
 	size_t n;
 
-	if (capture->info.locked)
+	if (capture->locked)
 		return NULL;
 	error = reel_capture_sample_blocks(capture, capture->from, capture->to, &blocks, &n);
 	if (!error)
@@ -697,9 +696,9 @@ static struct reel_error *check_lock(struct reel_capture *capture)
 
 	if (!lock)
 		return NULL;
-	capture->info.locked =
+	capture->locked =
 		reel_texts_add_string(capture->texts, reel_reader_lock_keys(capture->reader));
-	if (!capture->info.locked)
+	if (!capture->locked)
 		return reel_error_no_memory();
 	return reel_capture_add_problem(
 		capture, reel_error_create(reel_error_code(lock), "%s", reel_error_message(lock)));
@@ -732,13 +731,14 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 	TRY(add_problems(capture, problems, n_problems));
 	TRY(read_needed(capture, block_reader, late));
 	TRY(sum_losses(capture));
-	if (!capture->info.locked)
+	if (!capture->locked)
 		TRY(check_end_record(capture));
 	TRY(reel_origins_seal(capture->origins));
 	TRY(reel_timeline_seal(capture->timeline));
 	count_jit(capture);
-	TRY(reel_modules_create(capture->timeline, &capture->options, capture->info.kernel_release,
-				previous_modules(capture), &capture->modules));
+	TRY(reel_modules_create(capture->timeline, &capture->options.common,
+				capture->info.kernel_release, previous_modules(capture),
+				&capture->modules));
 	capture->options.previous = NULL;
 	reel_modules_set_host(capture->modules, &capture->info);
 	TRY(read_side_blocks(capture, block_reader, read_late_record, late));
@@ -752,14 +752,15 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 		calloc(reel_modules_count(capture->modules) + 1, sizeof(*capture->module_frames));
 	if (!capture->module_frames)
 		return reel_error_no_memory();
-	return capture->end_counts.has_end || capture->info.locked
+	return capture->end_counts.has_end || capture->locked
 		       ? NULL
 		       : count_samples(capture, block_reader);
 }
 
-static struct reel_error *open_reader(const char *path, const struct reel_capture_options *options,
+static struct reel_error *open_reader(const char *path, const struct reel_open_options *options,
 				      struct reel_reader **ret)
 {
+	const char *const *files = options->common.identities;
 	_cleanup_identities_ struct reel_identities identities = { 0 };
 	const struct reel_reader_options reader = {
 		.identities = &identities,
@@ -769,31 +770,28 @@ static struct reel_error *open_reader(const char *path, const struct reel_captur
 		.context = options->opened_context,
 	};
 
-	for (size_t i = 0; options->identities && options->identities[i]; i++)
-		TRY(reel_identities_load(&identities, options->identities[i]));
+	for (size_t i = 0; files && files[i]; i++)
+		TRY(reel_identities_load(&identities, files[i]));
 	return reel_reader_open(path, &reader, ret);
-}
-
-/* The caller's options, of any size, as this version's struct. */
-static struct reel_capture_options whole_options(const struct reel_capture_options *options)
-{
-	struct reel_capture_options whole = { 0 };
-
-	reel_sized_take(&whole, sizeof(whole), options);
-	whole.size = sizeof(whole);
-	if (!whole.max_frames)
-		whole.max_frames = 16384;
-	return whole;
 }
 
 struct reel_error *reel_capture_open(const char *path, const struct reel_capture_options *options,
 				     struct reel_capture **ret)
 {
-	struct reel_capture_options whole = whole_options(options);
+	struct reel_open_options whole = { 0 };
+
+	reel_sized_take(&whole.common, sizeof(whole.common), options);
+	return reel_capture_open_with(path, &whole, ret);
+}
+
+struct reel_error *reel_capture_open_with(const char *path, const struct reel_open_options *options,
+					  struct reel_capture **ret)
+{
+	const char *const *identities = options->common.identities;
 	struct reel_reader *reader;
 
-	TRY(open_reader(path, &whole, &reader));
-	if (whole.identities && whole.identities[0] && !reel_reader_was_encrypted(reader)) {
+	TRY(open_reader(path, options, &reader));
+	if (identities && identities[0] && !reel_reader_was_encrypted(reader)) {
 		struct reel_error *error =
 			reel_error_create(REEL_ERROR_INVALID,
 					  "%s: not encrypted, so it may come from anyone; omit "
@@ -803,7 +801,7 @@ struct reel_error *reel_capture_open(const char *path, const struct reel_capture
 		reel_reader_close(reader);
 		return error;
 	}
-	return reel_capture_open_reader(reader, &whole, ret);
+	return reel_capture_open_reader(reader, options, ret);
 }
 
 /* A copy of a list that may be NULL. */
@@ -832,12 +830,14 @@ static struct reel_error *keep_list(struct reel_texts *texts, const char *const 
  * opens another capture with them.
  */
 static struct reel_error *keep_options(struct reel_capture *capture,
-				       const struct reel_capture_options *options)
+				       const struct reel_open_options *options)
 {
-	const struct reel_capture_options given = whole_options(options);
-	struct reel_capture_options *kept = &capture->options;
+	const struct reel_capture_options given = options->common;
+	struct reel_capture_options *kept = &capture->options.common;
 
-	*kept = given;
+	capture->options = *options;
+	if (!kept->max_frames)
+		kept->max_frames = 16384;
 	kept->symfs = kept->debug_dirs = kept->module_files = kept->identities = NULL;
 	TRY(keep_list(capture->texts, given.symfs, &kept->symfs));
 	TRY(keep_list(capture->texts, given.debug_dirs, &kept->debug_dirs));
@@ -864,7 +864,7 @@ static bool has_problems(const struct reel_reader *reader)
 }
 
 static struct reel_error *open_from(struct reel_reader *reader, bool borrows_reader,
-				    const struct reel_capture_options *options,
+				    const struct reel_open_options *options,
 				    struct reel_capture **ret)
 {
 	struct reel_capture *capture = calloc(1, sizeof(*capture));
@@ -885,6 +885,7 @@ static struct reel_error *open_from(struct reel_reader *reader, bool borrows_rea
 	capture->symbol_times_left =
 		SYMBOL_TIMES_FREE + reel_reader_file_size(capture->reader) / SYMBOL_TIME_SIZE;
 	capture->info = (struct reel_capture_info){
+		.size = sizeof(capture->info),
 		.tool_version = "",
 		.hostname = "",
 		.kernel_release = "",
@@ -918,7 +919,7 @@ static struct reel_error *open_from(struct reel_reader *reader, bool borrows_rea
 	capture->info.format_minor = header->minor;
 	memcpy(capture->info.file_id, header->id, sizeof(header->id));
 	capture->info.encrypted = reel_reader_was_encrypted(capture->reader);
-	capture->info.truncated = !capture->end_counts.has_end && !capture->info.locked;
+	capture->info.truncated = !capture->end_counts.has_end && !capture->locked;
 	capture->info.complete =
 		capture->end_counts.has_end && reel_reader_has_trailer(capture->reader);
 	*ret = capture;
@@ -926,7 +927,7 @@ static struct reel_error *open_from(struct reel_reader *reader, bool borrows_rea
 }
 
 struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
-					    const struct reel_capture_options *options,
+					    const struct reel_open_options *options,
 					    struct reel_capture **ret)
 {
 	return open_from(reader, false, options, ret);
@@ -946,7 +947,7 @@ static bool covers(const struct reel_capture *capture, uint64_t from, uint64_t t
 struct reel_error *reel_capture_covering(struct reel_capture *capture, uint64_t from, uint64_t to,
 					 struct reel_capture **ret)
 {
-	struct reel_capture_options options = capture->options;
+	struct reel_open_options options = capture->options;
 	struct reel_error *error = NULL;
 
 	*ret = capture;
@@ -992,7 +993,7 @@ void reel_capture_close(struct reel_capture *capture)
 	free(capture->module_frames);
 	reel_resolved_free(&capture->resolved);
 	reel_runtime_functions_free(&capture->functions);
-	free_options(&capture->options);
+	free_options(&capture->options.common);
 	pthread_mutex_destroy(&capture->lock);
 	free(capture);
 }

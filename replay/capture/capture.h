@@ -27,7 +27,7 @@ struct reel_capture {
 	struct reel_frame_table *frames;
 	struct reel_resolved resolved;
 	struct reel_runtime_functions functions;
-	struct reel_capture_options options; /* with its own lists; identities are removed */
+	struct reel_open_options options; /* with its own lists; identities are removed */
 	/* Processes without samples between these times may be missing from the timeline. */
 	uint64_t from, to;
 	uint32_t blocks_max; /* of samples, as in the options; 0: all */
@@ -35,6 +35,7 @@ struct reel_capture {
 
 	/* Strings in these are interned in `texts`, below. */
 	struct reel_capture_info info;
+	const char *locked; /* reel_capture_locked */
 	struct reel_event_info *events;
 	size_t n_events, events_capacity;
 	struct reel_id_table value_keys; /* struct reel_value_keys, of events that have some */
@@ -69,7 +70,7 @@ struct reel_capture {
 
 /* Takes ownership of `reader`. */
 struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
-					    const struct reel_capture_options *options,
+					    const struct reel_open_options *options,
 					    struct reel_capture **ret) REEL_MUST_CHECK;
 
 /* The capture itself or, if its options exclude these times, the same file with all times. */

@@ -2,6 +2,7 @@
 /* A capture's properties, and the names of the API's enums. */
 #include <stdlib.h>
 
+#include "base/sized.h"
 #include "replay/capture/capture.h"
 
 const char *reel_version(void)
@@ -12,6 +13,11 @@ const char *reel_version(void)
 const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture)
 {
 	return &capture->info;
+}
+
+const char *reel_capture_locked(const struct reel_capture *capture)
+{
+	return capture->locked;
 }
 
 const struct reel_capture_problem *reel_capture_problems(struct reel_capture *capture,
@@ -48,6 +54,22 @@ const struct reel_event_info *reel_capture_events(const struct reel_capture *cap
 {
 	*count_ret = capture->n_events;
 	return capture->events;
+}
+
+const struct reel_event_info *reel_capture_event(const struct reel_capture *capture, uint32_t id)
+{
+	for (size_t i = 0; i < capture->n_events; i++)
+		if (capture->events[i].id == id)
+			return &capture->events[i];
+	return NULL;
+}
+
+const char *const *reel_capture_value_keys(const struct reel_capture *capture, uint32_t event)
+{
+	const struct reel_value_keys *keys =
+		(const struct reel_value_keys *)reel_id_table_find(&capture->value_keys, event);
+
+	return keys ? keys->keys : NULL;
 }
 
 static const char *path_of(const struct reel_elf_file *file)
@@ -129,6 +151,7 @@ static void add_module_info(void *context, const struct reel_module *module)
 	struct reel_capture *capture = list->capture;
 	const struct reel_record_module *record = module->record;
 	const struct reel_module_info info = {
+		.size = sizeof(info),
 		.id = record->id,
 		.kind = record->kind && record->kind < REEL_MODULE_SPECIAL
 				? (enum reel_module_kind)record->kind
@@ -176,12 +199,13 @@ struct reel_error *reel_capture_modules(struct reel_capture *capture, struct ree
 struct reel_error *reel_capture_module(struct reel_capture *capture, uint64_t id,
 				       struct reel_module_info *ret)
 {
-	struct module_list list = { capture, ret, false };
+	struct reel_module_info info = { 0 };
+	struct module_list list = { capture, &info, false };
 
-	*ret = (struct reel_module_info){ 0 };
 	pthread_mutex_lock(&capture->lock);
 	reel_modules_visit_one(capture->modules, id, add_module_info, &list);
 	pthread_mutex_unlock(&capture->lock);
+	reel_sized_give(ret, sizeof(info), &info);
 	return list.lacks_memory ? reel_error_no_memory() : NULL;
 }
 

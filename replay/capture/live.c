@@ -11,7 +11,7 @@
 #include "base/quantity.h"
 #include "format/block.h"
 #include "format/source.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "replay/capture/live_side.h"
 
 #define READ_SIZE (256u << 10)

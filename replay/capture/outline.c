@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "format/reader.h"
 #include "format/schema.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct thread {
 	struct reel_id_entry entry;

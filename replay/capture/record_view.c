@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records as named fields: reel_capture_visit_records of include/stackreel.h. */
+/* Records as named fields: reel_capture_visit_records of include/commands.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>

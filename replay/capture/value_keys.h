@@ -7,7 +7,7 @@
 #include "base/id_table.h"
 #include "base/text.h"
 #include "format/record.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct reel_value_keys {
 	struct reel_id_entry entry;	     /* the event's id */

@@ -299,7 +299,7 @@ static struct reel_error *check_locked_block(struct verify *verify, const struct
 static struct reel_error *check_blocks(struct verify *verify)
 {
 	struct reel_capture *capture = verify->capture;
-	const struct reel_capture_options *options = &capture->options;
+	const struct reel_open_options *options = &capture->options;
 	size_t n;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n);
 
@@ -308,11 +308,11 @@ static struct reel_error *check_blocks(struct verify *verify)
 		if (options->progress)
 			options->progress(options->progress_context, blocks[i].offset,
 					  capture->info.file_size);
-		TRY(capture->info.locked && blocks[i].header.flags & REEL_BLOCK_ENCRYPTED
+		TRY(capture->locked && blocks[i].header.flags & REEL_BLOCK_ENCRYPTED
 			    ? check_locked_block(verify, &blocks[i])
 			    : check_block(verify, &blocks[i]));
 	}
-	return capture->info.locked ? NULL
+	return capture->locked ? NULL
 				    : reel_capture_check_samples(capture, verify->counts.samples);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reel_core_open and its relatives of include/stackreel.h.
+ * reel_core_open and its relatives of include/commands.h.
  *
  * A core file is an ELF header, PT_NOTE, and PT_LOAD for each piece of recorded memory, in the
  * target's word size and byte order (System V gABI, chapters 4 and 5; fs/binfmt_elf.c).  Memory

@@ -102,7 +102,7 @@ static void set_program(struct reel_core *core, const struct reel_module *module
  * that path. */
 static struct reel_error *path_of(struct reel_core *core, uint64_t id, const char **ret)
 {
-	struct reel_module_info info;
+	REEL_SIZED(reel_module_info, info);
 	_cleanup_free_ char *path = NULL, *folder = NULL;
 
 	TRY(reel_capture_module(core->capture, id, &info));

@@ -9,7 +9,7 @@
 #define REPLAY_FILES_MODULE_SEARCH_H
 
 #include "format/record.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "elf/elf_file.h"
 
 struct reel_module_search;

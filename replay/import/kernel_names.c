@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "replay/import/kernel_names.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "base/elf_identity.h"
 #include "format/perf/kallsyms.h"
 

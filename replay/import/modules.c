@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "replay/import/modules.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "format/timeline/module_set.h"
 
 struct name {

@@ -337,6 +337,7 @@ static struct reel_error *file_frames(struct reel_frame_table *table, struct ree
 		return reel_error_no_memory();
 	for (size_t i = 0; i < *n_ret; i++) {
 		(*ret)[i] = (struct reel_frame){
+			.size = sizeof(**ret),
 			.function = symbols[i].function,
 			.linkage_name = symbols[i].linkage_name,
 			.jit_program = "",
@@ -400,6 +401,7 @@ static struct reel_error *set_program(struct reel_frame_table *table, struct ree
 
 /* Of which nothing is known. */
 static const struct reel_frame nameless = {
+	.size = sizeof(nameless),
 	.function = "",
 	.linkage_name = "",
 	.jit_program = "",

@@ -129,7 +129,7 @@ struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *ou
 				    struct reel_rewrite_counts *counts)
 {
 	_cleanup_cut_ struct cut cut = { 0 };
-	const struct reel_filter *lists = &cut.filter.lists;
+	const struct reel_walk_options *lists = &cut.filter.lists;
 	struct reel_rewrite_rules rules = {
 		.writer.encoding = REEL_DENSE,
 		.keep = keep,
@@ -146,7 +146,7 @@ struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *ou
 	if (lists->shards)
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "shards select traces; cut by time instead");
-	TRY(reel_needs_create(capture, lists->from ? cut.filter.from : 0, cut.filter.to,
+	TRY(reel_needs_create(capture, lists->filter.from ? cut.filter.from : 0, cut.filter.to,
 			      &cut.needs));
 	rules.from = cut.filter.from;
 	rules.to = cut.filter.to;

@@ -78,7 +78,8 @@ static struct reel_error *prepare(void *context)
 {
 	struct scrub *scrub = context;
 	const struct reel_rewrite_options *options = &scrub->job.options;
-	const REEL_SIZED(reel_filter, filter, .values = options->keep, .n_values = options->n_keep);
+	const struct reel_walk_options walk = { .values = options->keep,
+						.n_values = options->n_keep };
 
 	TRY(reel_capture_scrubber_create(scrub->job.capture, &scrub->scrubber));
 	for (size_t i = 0; i < options->n_keep; i++) {
@@ -89,7 +90,7 @@ static struct reel_error *prepare(void *context)
 						 "%s:%s is longer than %d bytes", value->function,
 						 value->expression, REEL_KEPT_NAMES_MAX);
 	}
-	return options->n_keep ? reel_traces_create(scrub->job.capture, &filter, &scrub->traces)
+	return options->n_keep ? reel_traces_create_with(scrub->job.capture, &walk, &scrub->traces)
 			       : NULL;
 }
 

@@ -214,15 +214,16 @@ struct reel_error *reel_images_append(struct reel_images *images, struct reel_wr
 
 /* ---- the proof ------------------------------------------------------------------------------ */
 
-struct reel_capture_options reel_images_alone(const struct reel_capture *capture)
+struct reel_open_options reel_images_alone(const struct reel_capture *capture)
 {
 	static const char *const nowhere[] = { NULL };
-	struct reel_capture_options options = capture->options;
+	struct reel_open_options options = capture->options;
+	struct reel_capture_options *common = &options.common;
 
-	options.symfs = options.debug_dirs = options.module_files = nowhere;
-	options.no_host_files = true;
-	options.no_demangle = true; /* as in reel_modules_expect_images */
-	options.debuginfod_cache = NULL;
+	common->symfs = common->debug_dirs = common->module_files = nowhere;
+	common->no_host_files = true;
+	common->no_demangle = true; /* as in reel_modules_expect_images */
+	common->debuginfod_cache = NULL;
 	return options;
 }
 
@@ -249,11 +250,11 @@ struct reel_error *reel_images_prove(const struct reel_images *images, struct re
 						   !images->n_without_values,
 					 .is_lost = is_lost,
 					 .context = (void *)images };
-	uint32_t threads = capture->options.threads;
+	uint32_t threads = capture->options.common.threads;
 	struct reel_error *error;
 
-	capture->options.threads = 1;
+	capture->options.common.threads = 1;
 	error = reel_same_traces_check(capture, written, &same);
-	capture->options.threads = threads;
+	capture->options.common.threads = threads;
 	return error;
 }

@@ -68,7 +68,7 @@ struct reel_error *reel_images_append(struct reel_images *images, struct reel_wr
 				      uint64_t *n_records_ret) REEL_MUST_CHECK;
 
 /* Options to open the new capture with its images as the only module files. */
-struct reel_capture_options reel_images_alone(const struct reel_capture *capture);
+struct reel_open_options reel_images_alone(const struct reel_capture *capture);
 /*
  * Compares the traces of the original capture with the new one's, which has these images.
  * The original's hits were recorded, so only one thread may use its modules.

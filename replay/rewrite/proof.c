@@ -131,7 +131,7 @@ struct reel_error *reel_same_traces_check(struct reel_capture *a, struct reel_ca
 					  struct reel_same_traces *same)
 {
 	static const struct reel_value_request all = { .locals = true };
-	const REEL_SIZED(reel_filter, filter, .values = &all, .n_values = same->values);
+	const struct reel_walk_options walk = { .values = &all, .n_values = same->values };
 	struct comparison *comparison = calloc(1, sizeof(*comparison));
 	struct reel_traces *x = NULL, *y = NULL;
 	struct reel_error *error;
@@ -139,9 +139,9 @@ struct reel_error *reel_same_traces_check(struct reel_capture *a, struct reel_ca
 	if (!comparison)
 		return reel_error_no_memory();
 	comparison->same = same;
-	error = reel_traces_create(a, &filter, &x);
+	error = reel_traces_create_with(a, &walk, &x);
 	if (!error)
-		error = reel_traces_create(b, &filter, &y);
+		error = reel_traces_create_with(b, &walk, &y);
 	if (!error)
 		error = compare_all(comparison, x, y);
 	reel_traces_destroy(x);

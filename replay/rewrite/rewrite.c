@@ -208,7 +208,7 @@ static bool is_rewritten(const struct rewrite *rewrite, const struct reel_block 
 static struct reel_error *rewrite_some(struct rewrite *rewrite, bool of_other_times)
 {
 	struct reel_capture *capture = rewrite->job->capture;
-	const struct reel_capture_options *options = &capture->options;
+	const struct reel_open_options *options = &capture->options;
 	size_t n_blocks;
 	const struct reel_block *blocks = reel_reader_blocks(capture->reader, &n_blocks);
 
@@ -375,7 +375,7 @@ static struct reel_error *open_written(const struct reel_rewrite_job *job,
 				       struct reel_cipher *cipher, struct reel_capture **ret)
 {
 	const struct reel_reader_options reading = { .cipher = cipher };
-	struct reel_capture_options options =
+	struct reel_open_options options =
 		rules->images ? reel_images_alone(job->capture) : job->capture->options;
 	struct reel_reader *reader;
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);

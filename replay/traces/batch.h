@@ -7,7 +7,7 @@
 #define REPLAY_TRACES_BATCH_H
 
 #include "base/error.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "replay/traces/trace_labels.h"
 
 #define REEL_BATCH_NONE UINT32_MAX

@@ -7,7 +7,7 @@
 #define REPLAY_TRACES_KEPT_VALUES_H
 
 #include "format/record.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 /* Of a function and an expression together: a label has room for the longest value as well. */
 #define REEL_KEPT_NAMES_MAX 160

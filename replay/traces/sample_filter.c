@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sized.h"
 #include "base/text.h"
 #include "replay/traces/sample_filter.h"
 
@@ -124,61 +123,62 @@ static void copy_string(const char **string, struct reel_error **error)
 		copy_strings(string, 1, error);
 }
 
-struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
+struct reel_error *reel_sample_filter_copy(const struct reel_walk_options *from,
 					   uint64_t first_sample_time,
 					   struct reel_sample_filter *ret)
 {
-	struct reel_filter lists = { 0 };
+	struct reel_walk_options lists = from ? *from : (struct reel_walk_options){ 0 };
+	struct reel_filter *filter = &lists.filter;
 	struct reel_error *error = NULL;
 	struct reel_label_match *labels;
 	struct reel_value_request *values;
 	const char **comms;
 
-	reel_sized_take(&lists, sizeof(lists), from);
 	if (lists.shards ? lists.shard >= lists.shards : lists.shard)
 		error = reel_error_create(REEL_ERROR_INVALID, "no shard %" PRIu32 " of %" PRIu32,
 					  lists.shard, lists.shards);
-	else if (lists.stacks && lists.wakers)
+	else if (filter->stacks && lists.wakers)
 		error = reel_error_create(REEL_ERROR_INVALID,
 					  "stack pointers of traces joined with their wakers");
-	lists.pids = copy_array(lists.pids, lists.n_pids, sizeof(*lists.pids), &error);
-	lists.tids = copy_array(lists.tids, lists.n_tids, sizeof(*lists.tids), &error);
-	lists.cpus = copy_array(lists.cpus, lists.n_cpus, sizeof(*lists.cpus), &error);
-	comms = copy_array(lists.comms, lists.n_comms, sizeof(*lists.comms), &error);
-	copy_strings(comms, lists.n_comms, &error);
-	lists.comms = comms;
+	filter->pids = copy_array(filter->pids, filter->n_pids, sizeof(*filter->pids), &error);
+	filter->tids = copy_array(filter->tids, filter->n_tids, sizeof(*filter->tids), &error);
+	filter->cpus = copy_array(filter->cpus, filter->n_cpus, sizeof(*filter->cpus), &error);
+	comms = copy_array(filter->comms, filter->n_comms, sizeof(*filter->comms), &error);
+	copy_strings(comms, filter->n_comms, &error);
+	filter->comms = comms;
 	values = copy_array(lists.values, lists.n_values, sizeof(*lists.values), &error);
 	for (size_t i = 0; values && i < lists.n_values; i++) {
 		copy_string(&values[i].function, &error);
 		copy_string(&values[i].expression, &error);
 	}
 	lists.values = values;
-	labels = copy_array(lists.labels, lists.n_labels, sizeof(*lists.labels), &error);
-	for (size_t i = 0; labels && i < lists.n_labels; i++) {
+	labels = copy_array(filter->labels, filter->n_labels, sizeof(*filter->labels), &error);
+	for (size_t i = 0; labels && i < filter->n_labels; i++) {
 		copy_string(&labels[i].key, &error);
 		copy_string(&labels[i].value, &error);
 	}
-	lists.labels = labels;
+	filter->labels = labels;
 	*ret = (struct reel_sample_filter){
 		.lists = lists,
-		.from = first_sample_time + lists.from,
-		.to = lists.to ? first_sample_time + lists.to : UINT64_MAX,
+		.from = first_sample_time + filter->from,
+		.to = filter->to ? first_sample_time + filter->to : UINT64_MAX,
 	};
 	return error;
 }
 
 void reel_sample_filter_free(struct reel_sample_filter *filter)
 {
-	struct reel_filter *lists = &filter->lists;
+	struct reel_walk_options *walk = &filter->lists;
+	struct reel_filter *lists = &walk->filter;
 
 	for (size_t i = 0; lists->comms && i < lists->n_comms; i++)
 		free((void *)lists->comms[i]);
 	free((void *)lists->comms);
-	for (size_t i = 0; lists->values && i < lists->n_values; i++) {
-		free((void *)lists->values[i].function);
-		free((void *)lists->values[i].expression);
+	for (size_t i = 0; walk->values && i < walk->n_values; i++) {
+		free((void *)walk->values[i].function);
+		free((void *)walk->values[i].expression);
 	}
-	free((void *)lists->values);
+	free((void *)walk->values);
 	for (size_t i = 0; lists->labels && i < lists->n_labels; i++) {
 		free((void *)lists->labels[i].key);
 		free((void *)lists->labels[i].value);
@@ -226,6 +226,7 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 		&capture->value_keys, sample->event);
 
 	*ret = (struct reel_trace){
+		.size = sizeof(*ret),
 		.id = sample->id,
 		.time = sample->time,
 		.weight = sample->weight,
@@ -257,7 +258,7 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
 			       const struct reel_trace *trace)
 {
-	const struct reel_filter *lists = &filter->lists;
+	const struct reel_filter *lists = &filter->lists.filter;
 
 	return trace->time >= filter->from && trace->time <= filter->to &&
 	       list_has(lists->cpus, lists->n_cpus, trace->cpu) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy of the caller's struct reel_filter. Immutable once made. */
+/* A copy of the caller's struct reel_walk_options. Immutable once made. */
 #ifndef REPLAY_TRACES_SAMPLE_FILTER_H
 #define REPLAY_TRACES_SAMPLE_FILTER_H
 
@@ -7,14 +7,14 @@
 #include "replay/traces/trace_labels.h"
 
 struct reel_sample_filter {
-	struct reel_filter lists; /* owned */
-	uint64_t from, to;	  /* of the capture clock */
+	struct reel_walk_options lists; /* owned */
+	uint64_t from, to;		/* of the capture clock */
 	/* The event of wakers, if their traces are wanted for those that they woke; else NULL. */
 	const struct reel_event_info *waker_event;
 };
 
 /* `from` may be NULL: everything passes. */
-struct reel_error *reel_sample_filter_copy(const struct reel_filter *from,
+struct reel_error *reel_sample_filter_copy(const struct reel_walk_options *from,
 					   uint64_t first_sample_time,
 					   struct reel_sample_filter *ret) REEL_MUST_CHECK;
 void reel_sample_filter_free(struct reel_sample_filter *filter);

@@ -310,7 +310,7 @@ static struct reel_error *copy_resolved(struct reel_sample_unwinder *unwinder,
 
 	if (arch)
 		set_space(unwinder, sample, space, arch);
-	return reel_resolved_unwind(&capture->resolved, sample, capture->options.max_frames,
+	return reel_resolved_unwind(&capture->resolved, sample, capture->options.common.max_frames,
 				    &unwinder->unwound, stop_ret, &unwinder->n_resolved);
 }
 
@@ -370,7 +370,7 @@ static struct reel_error *unwind_sample(struct reel_sample_unwinder *unwinder,
 					const struct reel_space_state *space,
 					const struct reel_arch *arch, enum reel_stop *stop_ret)
 {
-	const struct reel_capture_options *options = &unwinder->capture->options;
+	const struct reel_capture_options *options = &unwinder->capture->options.common;
 	struct reel_unwind_state state = {
 		.arch = arch,
 		.memory = &unwinder->memory,

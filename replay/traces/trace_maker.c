@@ -223,7 +223,7 @@ static struct reel_error *name_frames(struct reel_trace_maker *maker, size_t n)
 /* The sp of `n` more frames. */
 static struct reel_error *append_sp(struct reel_trace_maker *maker, size_t n, uint64_t sp)
 {
-	if (!maker->filter->lists.stacks)
+	if (!maker->filter->lists.filter.stacks)
 		return NULL;
 	while (n--) {
 		TRY(REEL_APPEND(maker->sps, maker->n_sps, maker->sps_capacity, sp));
@@ -237,7 +237,7 @@ static struct reel_error *append_user_sps(struct reel_trace_maker *maker,
 {
 	const struct reel_unwind_frames *unwound = maker->unwound;
 
-	if (!maker->filter->lists.stacks)
+	if (!maker->filter->lists.filter.stacks)
 		return NULL;
 	for (size_t i = 0; i < unwound->n; i++) {
 		size_t from_root = unwound->n - 1 - i;
@@ -282,7 +282,7 @@ static void describe_stack(struct reel_trace_maker *maker, const struct reel_sam
 	trace->stack_size_is_minimum = false;
 	if (!sample->n_regions || !unwound->n || !unwound->sps[0])
 		return;
-	if (maker->filter->lists.stacks)
+	if (maker->filter->lists.filter.stacks)
 		trace->stack_pointers = maker->sps;
 	trace->stack_size = live_stack_size(sample, unwound->sps[0], &trace->stack_size_is_minimum);
 	for (size_t i = 0; i < sample->n_regions; i++) {
@@ -409,7 +409,7 @@ static struct reel_error *add_runtime_frames(struct reel_trace_maker *maker,
 	TRY(name_frames(maker, unwound->n));
 	TRY(reel_runtime_order_make(order, sample, unwound, maker->new_frames,
 				    maker->trace.stop == REEL_STOP_ROOT,
-				    maker->capture->options.runtimes == REEL_RUNTIMES_ONLY));
+				    maker->capture->options.common.runtimes == REEL_RUNTIMES_ONLY));
 	for (size_t i = 0; i < unwound->n; i++)
 		count_frames(maker, maker->new_frames[i].module, 1);
 	for (size_t i = 0; i < order->n; i++) {
@@ -508,7 +508,8 @@ static struct reel_error *make_trace(struct reel_trace_maker *maker,
 			       &maker->trace.stop));
 	if (maker->trace.stop == REEL_STOP_UNKNOWN_CPU)
 		TRY(report_unknown_cpu(maker, space, batch));
-	if (sample->n_runtime_frames && maker->capture->options.runtimes != REEL_RUNTIMES_NATIVE)
+	if (sample->n_runtime_frames &&
+	    maker->capture->options.common.runtimes != REEL_RUNTIMES_NATIVE)
 		TRY(add_runtime_frames(maker, sample, previous, batch));
 	else
 		TRY(add_user_frames(maker, previous, batch, &n_shared));

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "base/sized.h"
 #include "replay/traces/trace_workers.h"
 #include "replay/traces/waker_join.h"
 
@@ -50,7 +51,7 @@ static size_t count_sample_blocks(const struct reel_capture *capture)
 
 static struct reel_error *choose_blocks(struct reel_traces *traces)
 {
-	const struct reel_filter *lists = &traces->filter.lists;
+	const struct reel_walk_options *lists = &traces->filter.lists;
 	size_t n, n_kept = 0;
 
 	TRY(reel_capture_sample_blocks(traces->capture, traces->filter.from, traces->filter.to,
@@ -76,7 +77,7 @@ static size_t count_cpus(void)
 /* Creates one maker for each thread with work. */
 static struct reel_error *create_makers(struct reel_traces *traces)
 {
-	size_t wanted = traces->capture->options.threads;
+	size_t wanted = traces->capture->options.common.threads;
 
 	if (!wanted)
 		wanted = count_cpus();
@@ -101,10 +102,11 @@ static const struct reel_event_info *find_waker_event(const struct reel_capture 
 	return NULL;
 }
 
-static struct reel_error *prepare(struct reel_capture *capture, const struct reel_filter *filter,
+static struct reel_error *prepare(struct reel_capture *capture,
+				  const struct reel_walk_options *options,
 				  struct reel_traces *traces)
 {
-	TRY(reel_sample_filter_copy(filter, capture->info.first_sample_time, &traces->filter));
+	TRY(reel_sample_filter_copy(options, capture->info.first_sample_time, &traces->filter));
 	TRY(reel_capture_covering(capture, traces->filter.from, traces->filter.to,
 				  &traces->capture));
 	if (traces->filter.lists.wakers)
@@ -117,12 +119,22 @@ static struct reel_error *prepare(struct reel_capture *capture, const struct ree
 struct reel_error *reel_traces_create(struct reel_capture *capture,
 				      const struct reel_filter *filter, struct reel_traces **ret)
 {
+	struct reel_walk_options options = { 0 };
+
+	reel_sized_take(&options.filter, sizeof(options.filter), filter);
+	return reel_traces_create_with(capture, &options, ret);
+}
+
+struct reel_error *reel_traces_create_with(struct reel_capture *capture,
+					   const struct reel_walk_options *options,
+					   struct reel_traces **ret)
+{
 	struct reel_traces *traces = calloc(1, sizeof(*traces));
 	struct reel_error *error;
 
 	if (!traces)
 		return reel_error_no_memory();
-	error = prepare(capture, filter, traces);
+	error = prepare(capture, options, traces);
 	if (error) {
 		reel_traces_destroy(traces);
 		return error;

@@ -6,7 +6,7 @@
 #ifndef REPLAY_UNWIND_UNWIND_H
 #define REPLAY_UNWIND_UNWIND_H
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "cfi/row.h"
 #include "cfi/state.h"
 

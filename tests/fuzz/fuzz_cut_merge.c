@@ -7,9 +7,9 @@
 
 static struct fuzz_file part, merged;
 
-static uint64_t cut(struct reel_capture *capture, const struct reel_filter *filter)
+static uint64_t cut(struct reel_capture *capture, const struct reel_walk_options *walk)
 {
-	const REEL_SIZED(reel_rewrite_options, options, .filter = filter);
+	const REEL_SIZED(reel_rewrite_options, options, .filter = walk);
 	REEL_SIZED(reel_rewrite_counts, counts);
 	struct reel_error *error;
 
@@ -36,14 +36,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reel_cursor input = reel_cursor(data, size);
 	uint8_t bits = reel_cursor_u8(&input);
 	const uint32_t number = bits >> 2;
-	const REEL_SIZED(reel_filter, filter, .cpus = &number, .n_cpus = bits & 1, .tids = &number,
-			 .n_tids = bits >> 1 & 1);
+	const struct reel_walk_options walk = { .filter = {
+							.size = sizeof(walk.filter),
+							.cpus = &number,
+							.n_cpus = bits & 1,
+							.tids = &number,
+							.n_tids = bits >> 1 & 1,
+						} };
 	struct reel_capture *capture;
 
 	replay_parts_take(&input, &parts);
 	if (!replay_open(&parts, parts.capture.path, 1, &capture))
 		return 0;
-	merge(&parts, cut(capture, &filter) > 0);
+	merge(&parts, cut(capture, &walk) > 0);
 	reel_capture_close(capture);
 	return 0;
 }

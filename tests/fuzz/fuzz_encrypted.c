@@ -172,7 +172,9 @@ static void read_capture(const struct reel_buffer *bytes, struct result *ret)
 /* Whether opening the capture reports a problem. */
 static bool is_complained_of(const struct reel_buffer *bytes)
 {
-	const REEL_SIZED(reel_capture_options, options, .no_host_files = true, .threads = 1);
+	const struct reel_open_options options = {
+		.common = { .no_host_files = true, .threads = 1 },
+	};
 	const struct reel_reader_options reading = { .identities = &world.identities };
 	const struct reel_trace *trace;
 	struct reel_capture *capture;

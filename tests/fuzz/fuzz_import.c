@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "tests/support/read_all.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys as text, and files of public and of secret ones. */
 #include "format/keys.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Any other text would be a file's name. */

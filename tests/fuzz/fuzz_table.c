@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `stackreel table`: the unwind table of a whole ELF file, with its symbols. */
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "tests/fuzz/fuzz.h"
 
 #define ROWS 500

@@ -3,7 +3,7 @@
 #ifndef TESTS_FUZZ_REPLAY_PARTS_H
 #define TESTS_FUZZ_REPLAY_PARTS_H
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "tests/fuzz/capture_parts.h"
 
 struct replay_parts {

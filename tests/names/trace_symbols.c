@@ -34,7 +34,7 @@ static void print_address(struct reel_capture *capture, const struct reel_trace 
 			  size_t to)
 {
 	const struct reel_frame *frame = trace->frames[from];
-	struct reel_module_info module;
+	REEL_SIZED(reel_module_info, module);
 	uint64_t address = frame->module_address;
 
 	check(reel_capture_module(capture, frame->module_id, &module));

@@ -50,7 +50,7 @@ done
 export AUTOPKGTEST_TMP=$work/tmp
 mkdir "$AUTOPKGTEST_TMP"
 if [ "${CI-}" = true ] && [ "$(id -u)" = 0 ] && [ -z "$(dpkg-query -W -f '${Package}' stackreel 2>/dev/null)" ]; then
-    installed="stackreel stackreel-record libstackreel-dev libstackreel0"
+    installed="stackreel stackreel-record libstackreel-dev libstackreel1"
     ok "install the packages" dpkg -i "$work"/*.deb
 else
     libraries=$(dirname "$(find "$work/root" -name libstackreel.a)")

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 static const struct reel_label *label(const struct reel_trace *trace, const char *key)
 {

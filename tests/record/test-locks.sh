@@ -6,14 +6,14 @@
 export LC_ALL=C.UTF-8
 . tests/record/waits.sh
 needs_to_wait locks
-"${CC:-cc}" -D_GNU_SOURCE -O2 -I"$tests/.." -o lock_samples "$tests/record/lock_samples.c" "$O/libstackreel.so" "-Wl,-rpath,$O" || { failed=1; finish; }
+lock_samples=$O/tests/record/lock_samples
 
 # record NAME COMMAND...: leaves NAME.samples, the samples with locks. The program runs as other tests do; the recorder gets a CPU before
 # others, so that it sees locks at the time that samples have.
 record() {
     local name=$1
     shift
-    nice -n -15 "$recorder" -q --off-cpu=499 -o "$name.reel" -- nice -n 15 "$@" >"$name.out" 2>err && ./lock_samples "$name.reel" >"$name.samples" 2>err
+    nice -n -15 "$recorder" -q --off-cpu=499 -o "$name.reel" -- nice -n 15 "$@" >"$name.out" 2>err && "$lock_samples" "$name.reel" >"$name.samples" 2>err
     count $? "records $name: $(head -n 3 err)"
 }
 
@@ -21,11 +21,11 @@ record here ./locks 3
 ok "owners are those who held the lock" python3 "$tests/record/locks_check.py" here.out here.samples
 for verb in resolve scrub shrink; do
     "$stackreel" $verb -q -o $verb.reel here.reel
-    ok "$verb keeps locks and owners" diff here.samples <(./lock_samples $verb.reel)
+    ok "$verb keeps locks and owners" diff here.samples <("$lock_samples" $verb.reel)
 done
 # Each lock's address in its file, and its variable's by nm.
 nm locks | awk '$3 ~ /^(normal|recursive|checking|robust|inheriting|semaphore|own)$/ { sub(/^0+/, "", $1); print "+0x" $1 }' | sort >expected
-addresses() { ./lock_samples here.reel | awk '$8 ~ "/locks$" { print $7 }' | sort -u; }
+addresses() { "$lock_samples" here.reel | awk '$8 ~ "/locks$" { print $7 }' | sort -u; }
 mv locks whole
 strip -o locks whole
 ok "without symbols, addresses in the module" diff expected <(addresses | comm -12 expected -)

@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct counts {
 	uint64_t captures, samples, differences, scrubbed_away;

@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "tests/support/perf_builder.h"
 
 struct imported {

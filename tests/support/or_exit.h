@@ -5,7 +5,7 @@
 
 #include <err.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 static inline void check(struct reel_error *error)
 {

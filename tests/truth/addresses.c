@@ -10,7 +10,7 @@
  *   ADDRESS:STEP:EXACT:MODULE_ADDRESS:PATH|FUNCTION
  */
 #include <inttypes.h>
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include <stdio.h>
 #include <string.h>
 

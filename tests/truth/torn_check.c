@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "tests/truth/torn_facts.h"
 #include "tests/truth/torn_region.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 
 struct region {
 	uint64_t kind, address, size;

@@ -130,7 +130,7 @@ static void unwind(struct reel_unwinder *unwinder, pid_t pid, const struct user_
 	ret->n = unwound->n_frames;
 	ret->stop = unwound->stop;
 	for (size_t i = 0; i < unwound->n_frames; i++)
-		ret->pcs[i] = unwound->frames[i].pc;
+		ret->pcs[i] = unwound->addresses[i];
 }
 
 /* ---- stepping ----------------------------------------------------------------------------- */

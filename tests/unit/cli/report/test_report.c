@@ -39,8 +39,12 @@ static const struct reel_frame sys_read = {
 	.kernel = true,
 };
 
-static const struct reel_event_info cpu_clock = { 1, "cpu-clock", "ns", 100, 0 };
-static const struct reel_event_info faults = { 2, "page-faults", "", 0, 1 };
+static const struct reel_event_info cpu_clock = {
+	.id = 1, .name = "cpu-clock", .weight_unit = "ns", .frequency = 100
+};
+static const struct reel_event_info faults = {
+	.id = 2, .name = "page-faults", .weight_unit = "", .period = 1
+};
 
 static struct profiles profiles;
 static char *printed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which mappings share a module: a copied build-id must not name another module's frames. */
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "format/timeline/module_set.h"
 #include "tests/support/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a recorder writes of JIT code that samples check, as the BPF program reports it. */
 #include "base/quantity.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "record/jit/jit_code.h"
 #include "tests/support/test.h"
 

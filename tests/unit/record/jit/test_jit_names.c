@@ -12,7 +12,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/quantity.h"
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "record/jit/jit_names.h"
 #include "tests/support/test.h"
 

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "record/options/cgroup_search.h"
 #include "record/helper/inspector.h"
 #include "tests/support/test.h"

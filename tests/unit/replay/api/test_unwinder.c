@@ -87,7 +87,7 @@ TEST(test_same_as_traces)
 			assert_int_equal(unwound->stop, trace->stop);
 			assert_int_equal(unwound->n_frames, trace->n_frames);
 			for (size_t frame = 0; frame < unwound->n_frames; frame++)
-				assert_int_equal(unwound->frames[frame].pc,
+				assert_int_equal(unwound->addresses[frame],
 						 trace->addresses[frame]);
 			compared++;
 		}
@@ -145,8 +145,8 @@ TEST(test_register_numbers)
 		must(reel_unwinder_create(cpus[i].arch, &unwinder));
 		must(reel_unwind(unwinder, &stack, &unwound));
 		assert_int_equal(unwound->n_frames, 1);
-		assert_int_equal(unwound->frames[0].pc, 0x400000);
-		assert_int_equal(unwound->frames[0].sp, 0x7000);
+		assert_int_equal(unwound->addresses[0], 0x400000);
+		assert_int_equal(unwound->stack_pointers[0], 0x7000);
 		reel_unwinder_destroy(unwinder);
 	}
 	assert_null(reel_arch_all[sizeof(cpus) / sizeof(cpus[0])]);
@@ -168,7 +168,7 @@ TEST(test_size)
 	must(reel_unwind(unwinder, &stack, &unwound));
 	/* Nothing is mapped: only the pc is known. */
 	assert_int_equal(unwound->n_frames, 1);
-	assert_int_equal(unwound->frames[0].pc, 0x400000);
+	assert_int_equal(unwound->addresses[0], 0x400000);
 	assert_int_equal(unwound->stop, REEL_STOP_NO_MAPPING);
 	reel_unwinder_destroy(unwinder);
 }
@@ -220,8 +220,8 @@ TEST(test_after_syscall)
 	stack.flags = REEL_STACK_AFTER_SYSCALL;
 	must(reel_unwind(unwinder, &stack, &unwound));
 	assert_int_equal(unwound->n_frames, 2);
-	assert_int_equal(unwound->frames[1].pc, 0x400500);
-	assert_int_equal(unwound->frames[1].sp, 0x7018);
+	assert_int_equal(unwound->addresses[1], 0x400500);
+	assert_int_equal(unwound->stack_pointers[1], 0x7018);
 	reel_unwinder_destroy(unwinder);
 	close(fd);
 }

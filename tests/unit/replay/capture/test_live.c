@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/sendfile.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "tests/support/test.h"
 
 #define STREAM	"testdata/i386/orders/orders.reel"
@@ -38,7 +38,6 @@ static bool see(void *context, const struct reel_record_view *record)
 
 static struct seen newest(struct reel_live *live, uint64_t from, uint64_t max_size)
 {
-	struct reel_capture_options options = { 0 };
 	struct reel_capture *capture;
 	struct seen seen = { 0 };
 	char path[64];
@@ -46,7 +45,7 @@ static struct seen newest(struct reel_live *live, uint64_t from, uint64_t max_si
 
 	must(reel_live_capture(live, UINT64_MAX, from, max_size, &part));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", part.fd);
-	must(reel_capture_open(path, &options, &capture));
+	must(reel_capture_open(path, NULL, &capture));
 	must(reel_capture_visit_records(capture, see, &seen));
 	reel_capture_close(capture);
 	close(part.fd);
@@ -125,8 +124,12 @@ static struct reel_capture *open_all(struct reel_live *live, const char *program
 				     const struct reel_capture *previous, size_t *mains_ret)
 {
 	const char *const files[] = { program, NULL };
-	REEL_SIZED(reel_capture_options, options, .no_host_files = true, .module_files = files,
-		   .previous = previous);
+	const struct reel_open_options options = {
+		.common = { .size = sizeof(options.common),
+			    .no_host_files = true,
+			    .module_files = files },
+		.previous = previous,
+	};
 	const struct reel_trace *trace;
 	struct reel_capture *capture;
 	struct reel_traces *traces;
@@ -135,7 +138,7 @@ static struct reel_capture *open_all(struct reel_live *live, const char *program
 
 	must(reel_live_capture(live, UINT64_MAX, 0, UINT64_MAX, &part));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", part.fd);
-	must(reel_capture_open(path, &options, &capture));
+	must(reel_capture_open_with(path, &options, &capture));
 	close(part.fd);
 	must(reel_traces_create(capture, NULL, &traces));
 	*mains_ret = 0;

@@ -6,7 +6,7 @@
  */
 #include <fcntl.h>
 
-#include "include/stackreel.h"
+#include "include/commands.h"
 #include "tests/support/mutate.h"
 #include "tests/support/test.h"
 

@@ -78,16 +78,16 @@ TEST(keys_must_all_match)
 		{ "arg2", "6", REEL_MATCH_VALUE },
 	};
 	static const bool expected[] = { true, false, false, true, false };
-	REEL_SIZED(reel_filter, from, .labels = given);
+	struct reel_walk_options from = { .filter = { .labels = given } };
+	size_t *n = &from.filter.n_labels;
 	struct reel_sample_filter filter;
 
-	for (from.n_labels = 0; from.n_labels <= 4; from.n_labels++) {
+	for (*n = 0; *n <= 4; ++*n) {
 		assert_null(reel_sample_filter_copy(&from, 0, &filter));
-		assert_ptr_not_equal(filter.lists.labels, given);
-		if (from.n_labels)
-			assert_ptr_not_equal(filter.lists.labels[0].value, given[0].value);
-		assert_int_equal(reel_sample_filter_passes(&filter, &trace),
-				 expected[from.n_labels]);
+		assert_ptr_not_equal(filter.lists.filter.labels, given);
+		if (*n)
+			assert_ptr_not_equal(filter.lists.filter.labels[0].value, given[0].value);
+		assert_int_equal(reel_sample_filter_passes(&filter, &trace), expected[*n]);
 		reel_sample_filter_free(&filter);
 	}
 }

@@ -330,14 +330,17 @@ static uint64_t walk_stacks(uint32_t threads, bool wanted)
 
 TEST(test_stacks)
 {
-	const REEL_SIZED(reel_filter, filter, .stacks = true, .wakers = true);
+	const struct reel_walk_options both = {
+		.filter = { .size = sizeof(both.filter), .stacks = true },
+		.wakers = true,
+	};
 	struct reel_capture *capture = open_capture(1);
 	struct reel_traces *traces;
 	uint64_t expected = walk_stacks(1, true);
 
 	assert_true(expected && walk_stacks(3, true) == expected);
 	assert_int_equal(walk_stacks(1, false), 0);
-	assert_error(reel_traces_create(capture, &filter, &traces), REEL_ERROR_INVALID);
+	assert_error(reel_traces_create_with(capture, &both, &traces), REEL_ERROR_INVALID);
 	reel_capture_close(capture);
 }
 
