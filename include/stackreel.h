@@ -2,8 +2,9 @@
 /*
  * libstackreel: offline stack unwinding from stackreel captures.
  *
- * This header has everything a program needs to open a capture and walk its traces, and the
- * unwinder by itself for data from other tools.  The library never prints and never exits.
+ * This header has everything a program needs to open a capture and walk its traces, the unwinder by
+ * itself for data from other tools, and a writer of captures.  The library never prints and never
+ * exits.
  *
  * Stability
  *   Programs built with this header run with every later version of libstackreel.so.1.  Functions,
@@ -26,13 +27,13 @@
  * Threads
  *   There is no global state; threads may use different handles at the same time.  Any number of
  *   threads may use one capture at once, each with its own reel_traces; only reel_capture_close
- *   must not run concurrently with other calls.  A reel_traces, a reel_unwinder and an
- *   error may be used by one thread at a time.  The library's own threads block all signals.
+ *   must not run concurrently with other calls.  A reel_traces, a reel_unwinder, a reel_recorder
+ *   and an error may be used by one thread at a time.  The library's own threads block all signals.
  *
  * Errors
  *   A function that can fail returns `struct reel_error *`.  NULL means success.  Otherwise the
  *   caller owns the error (reel_error_destroy) and must not use any output.  Every such function
- *   may return NO_MEMORY; those that open or read files may return OS and PERMISSION.
+ *   may return NO_MEMORY; those that open, read or write files may return OS and PERMISSION.
  *   "Errors: ..." lists the other codes of a function ("no others" if there are none).
  *
  * Files may be hostile: the resources that a file can use are bounded by its size, and exceeding
@@ -767,6 +768,72 @@ struct reel_unwound {
  */
 struct reel_error *reel_unwind(struct reel_unwinder *unwinder, const struct reel_stack *stack,
 			       const struct reel_unwound **ret);
+
+/* ---- writing captures -------------------------------------------------------- */
+
+/*
+ * Writes a capture of samples that the caller took: a debugger, a crash handler or an emulator.
+ * Used by one thread at a time.
+ */
+struct reel_recorder;
+
+struct reel_recorder_options {
+	size_t size;
+	/* The name of the event in reports; NULL: "samples". */
+	const char *event;
+	/* Weights are nanoseconds; otherwise counts. */
+	bool weights_are_ns;
+	/* The CPU's byte order. */
+	bool big_endian;
+	/* As reel_stack.pointer_mask, of all processes. */
+	uint64_t pointer_mask;
+	/* As in reel_capture_info; 0 or NULL: unknown.  `tool` is the caller's name and version. */
+	uint64_t start_time, start_wall_time;
+	uint32_t page_size; /* 0: 4096 */
+	const char *hostname, *tool;
+};
+
+/* `arch` is named as in reel_capture_info.arch.  The file `path` ("-": standard output) appears, or
+ * replaces an existing file, when it is finished.  `options` may be NULL.
+ * Errors: UNSUPPORTED (unknown CPU). */
+struct reel_error *reel_recorder_create(const char *path, const char *arch,
+					const struct reel_recorder_options *options,
+					struct reel_recorder **ret);
+/* Frees it; without reel_recorder_finish, discards the file. */
+void reel_recorder_destroy(struct reel_recorder *recorder);
+/*
+ * From `time` on, process `pid` has the bytes [offset, offset + size) of the file at `path` at
+ * `address`, instead of earlier mappings of those addresses.  The path is absolute, as in
+ * /proc/PID/maps.  If the file can be read, the capture gets its build-id.
+ *
+ * Errors: INVALID (the mapping is empty or ends past the last address).
+ */
+struct reel_error *reel_recorder_map(struct reel_recorder *recorder, uint32_t pid, uint64_t time,
+				     uint64_t address, uint64_t size, uint64_t offset,
+				     const char *path);
+
+struct reel_snapshot {
+	size_t size;
+	uint64_t time;
+	uint64_t weight; /* 0: 1 */
+	uint32_t pid, tid, cpu;
+	/* The thread's name, of which its first sample's counts; NULL: unknown. */
+	const char *comm;
+	/* Its registers and memory are stored as they are (`stackreel scrub' removes data): at most
+	 * 16 pieces of memory, of 16 MiB each.  max_frames and pointer_mask are ignored. */
+	const struct reel_stack *stack;
+};
+
+/*
+ * Adds a sample.  The mappings that it needs are added before.  One pid is one process, and one tid
+ * one thread, in all of the capture.
+ *
+ * Errors: INVALID (pc is not among the registers, or unusable memory).
+ */
+struct reel_error *reel_recorder_add(struct reel_recorder *recorder,
+				     const struct reel_snapshot *snapshot);
+/* Completes the file.  Only reel_recorder_destroy may follow.  Errors: no others. */
+struct reel_error *reel_recorder_finish(struct reel_recorder *recorder);
 
 #ifdef __cplusplus
 }
