@@ -27,6 +27,8 @@ BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
 FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+# For the Python package, which is installed only if this is given.
+PYTHONDIR ?=
 SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 
 ifeq ($(origin CC),default)
@@ -401,6 +403,10 @@ install: all $(O)/libstackreel.a
 	$(Q)install -m 644 docs/*.* $(DESTDIR)$(DOCDIR)/
 	$(Q)for folder in $(doc_folders); do install -d $(DESTDIR)$(DOCDIR)/$$folder && \
 		install -m 644 docs/$$folder/* $(DESTDIR)$(DOCDIR)/$$folder/ || exit; done
+ifneq ($(PYTHONDIR),)
+	$(Q)install -d $(DESTDIR)$(PYTHONDIR)/stackreel
+	$(Q)install -m 644 python/stackreel/*.py $(DESTDIR)$(PYTHONDIR)/stackreel/
+endif
 ifneq ($(have_record),)
 	$(Q)install -d $(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/stackreel
 	$(Q)sed 's|/usr/bin/|$(BINDIR)/|;s|/etc/|$(SYSCONFDIR)/|' packaging/stackreel-recorder.service \
@@ -416,7 +422,7 @@ uninstall:
 		$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc $(DESTDIR)$(MANDIR)/man1/stackreel*.1 \
 		$(foreach program,stackreel stackreel-record,$(DESTDIR)$(BASHCOMPDIR)/$(program) $(DESTDIR)$(ZSHCOMPDIR)/_$(program) \
 			$(DESTDIR)$(FISHCOMPDIR)/$(program).fish) $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(wildcard docs/*.*)))
-	rm -rf $(addprefix $(DESTDIR)$(DOCDIR)/,$(doc_folders))
+	rm -rf $(addprefix $(DESTDIR)$(DOCDIR)/,$(doc_folders)) $(if $(PYTHONDIR),$(DESTDIR)$(PYTHONDIR)/stackreel)
 
 # Not of nested object directories (tests build in several), where compilers may be writing them.
 built_rooms := $(wildcard $(addprefix $(O)/,$(wildcard */)))

@@ -50,15 +50,16 @@ done
 export AUTOPKGTEST_TMP=$work/tmp
 mkdir "$AUTOPKGTEST_TMP"
 if [ "${CI-}" = true ] && [ "$(id -u)" = 0 ] && [ -z "$(dpkg-query -W -f '${Package}' stackreel 2>/dev/null)" ]; then
-    installed="stackreel stackreel-record libstackreel-dev libstackreel1"
+    installed="stackreel stackreel-record libstackreel-dev python3-stackreel libstackreel1"
     ok "install the packages" dpkg -i "$work"/*.deb
 else
     libraries=$(dirname "$(find "$work/root" -name libstackreel.a)")
-    export PATH=$work/root/usr/bin:$PATH LD_LIBRARY_PATH=$libraries PKG_CONFIG_PATH=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/root
+    export PATH=$work/root/usr/bin:$PATH LD_LIBRARY_PATH=$libraries PKG_CONFIG_PATH=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/root PYTHONPATH=$work/root/usr/lib/python3/dist-packages
 fi
 for program in stackreel stackreel-record; do ok "$program --version" $program --version; done
 ok "debian/tests/replay" debian/tests/replay
 ok "debian/tests/link" debian/tests/link
+ok "debian/tests/python" debian/tests/python
 (debian/tests/record >"$work/out" 2>&1)
 case $? in
 0) count 0 "debian/tests/record" ;;
