@@ -260,6 +260,10 @@ static struct reel_error *finish(struct recording *recording)
 		return reel_error_create(REEL_ERROR_OS,
 					 "a helper process was killed: recording stopped, "
 					 "because it cannot start another");
+	if (recording->end.over_memory)
+		return reel_error_create(REEL_ERROR_OS,
+					 "--memory-limit was exceeded: recording stopped, because "
+					 "nothing more could be freed");
 	if (recording->end.reason == REEL_END_ERROR)
 		return reel_error_create(REEL_ERROR_OS,
 					 "writing %s is too slow: recording stopped, because too "
@@ -283,6 +287,8 @@ static struct reel_error *record(struct recording *recording)
 			error = turn(recording);
 		if (!error && !recording->end.asked)
 			error = recording_govern(recording);
+		if (!error && !recording->end.asked)
+			error = recording_watch_memory(recording);
 	}
 	free(set.fds);
 	free(set.known);
@@ -413,8 +419,9 @@ static void end_command(struct recording *recording, bool succeeded, int *exit_s
 
 struct reel_error *reel_recording_run(const struct reel_options *options, int *exit_status_ret)
 {
+	struct reel_options fit = *options;
 	struct recording recording = {
-		.options = options,
+		.options = &fit,
 		.signals.fd = -1,
 		.status.place.folder = -1,
 	};
@@ -427,6 +434,7 @@ struct reel_error *reel_recording_run(const struct reel_options *options, int *e
 		*exit_status_ret = reel_command_error_status(error);
 		return error;
 	}
+	recording_fit_memory(&fit);
 	error = recording_open(&recording);
 	if (!error) {
 		reel_progress_start(&recording.progress, options->quiet);

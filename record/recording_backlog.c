@@ -6,6 +6,8 @@
  * since no later sample can be placed without them: if they alone exceed the limit, the recording
  * ends, with all data kept.
  */
+#include <limits.h>
+
 #include "include/commands.h"
 #include "base/quantity.h"
 #include "record/recording_internal.h"
@@ -29,6 +31,17 @@ static const struct {
 	{ 24u << 20, 4 },
 };
 
+/* With --memory-limit, BACKLOG_END is its share. */
+static size_t waiting_now(const struct recording *recording)
+{
+	uint64_t limit = recording->options->memory_limit / RECORDING_MEMORY_SHARE;
+	size_t waiting = reel_output_waiting(recording->output);
+
+	return limit && limit < BACKLOG_END
+		       ? (size_t)((double)waiting * BACKLOG_END / (double)limit)
+		       : waiting;
+}
+
 static uint32_t stack_limit(uint32_t max_stack, size_t waiting)
 {
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
@@ -46,12 +59,14 @@ static uint32_t stack_limit(uint32_t max_stack, size_t waiting)
 void recording_relieve(struct recording *recording)
 {
 	struct recording_backlog *backlog = &recording->backlog;
-	size_t waiting = reel_output_waiting(recording->output);
+	size_t waiting = waiting_now(recording);
 	uint32_t limit = stack_limit((uint32_t)recording->options->max_stack, waiting);
 
-	reel_tracker_set_backlog(recording->tracker, waiting >= BACKLOG_CALM_MORE ? 2
-						     : waiting >= BACKLOG_CALM	  ? 1
-										  : 0);
+	reel_tracker_set_backlog(recording->tracker, recording->memory.level >= MEMORY_PLACES
+							     ? UINT_MAX
+						     : waiting >= BACKLOG_CALM_MORE ? 2
+						     : waiting >= BACKLOG_CALM	    ? 1
+										    : 0);
 	if (limit == backlog->stack_limit)
 		return;
 	if (backlog->stack_limit == recording->options->max_stack) {
@@ -72,7 +87,7 @@ bool recording_limited_at(const struct recording *recording, uint64_t time)
 
 bool recording_drops(struct recording *recording)
 {
-	if (reel_output_waiting(recording->output) < BACKLOG_DROP)
+	if (waiting_now(recording) < BACKLOG_DROP)
 		return false;
 	if (!recording->backlog.n_dropped)
 		recording_note(recording, "output is slower than recording: dropping samples");
@@ -82,5 +97,5 @@ bool recording_drops(struct recording *recording)
 
 bool recording_is_overrun(const struct recording *recording)
 {
-	return reel_output_waiting(recording->output) >= BACKLOG_END;
+	return waiting_now(recording) >= BACKLOG_END;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures what recording costs and how many samples arrive, and does what the governor decides. */
+/* Measures what recording costs and how many samples arrive, and does what the governor decides; and
+ * has the kernel take as much as all limits allow. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -35,13 +36,37 @@ static uint64_t samples_now(const struct recording *recording)
 	       reel_losses_samples(recording->losses);
 }
 
+void recording_set_pause(struct recording *recording)
+{
+	reel_sampler_pause(recording->sampler,
+			   recording->governor.paused || recording->memory.level >= MEMORY_SAMPLES);
+}
+
+void recording_cap_stacks(struct recording *recording)
+{
+	uint32_t cap = recording->governor.n_ticks ? recording->governor.max_stack
+						   : (uint32_t)recording->options->max_stack;
+
+	if (recording->memory.level >= MEMORY_STACKS && cap > REEL_GOVERNOR_STACK_MIN)
+		cap = REEL_GOVERNOR_STACK_MIN;
+	reel_sampler_cap_stack(recording->sampler, cap);
+	reel_sampler_limit_stack(recording->sampler, recording->backlog.stack_limit);
+}
+
+struct reel_error *recording_mark_step(struct recording *recording, const char *text)
+{
+	const struct reel_record record = {
+		.id = REEL_RECORD_MARK,
+		.mark = { reel_now(), REEL_MARK_STEP, reel_bytes_of_string(text) },
+	};
+
+	recording_note(recording, text);
+	return recording->sink.put(recording->sink.context, &record);
+}
+
 static struct reel_error *apply(struct recording *recording, const char *why)
 {
 	const struct reel_governor *governor = &recording->governor;
-	struct reel_record record = {
-		.id = REEL_RECORD_MARK,
-		.mark = { .time = reel_now(), .kind = REEL_MARK_STEP },
-	};
 	char text[160];
 
 	if (governor->frequency != recording->governing.frequency) {
@@ -49,16 +74,14 @@ static struct reel_error *apply(struct recording *recording, const char *why)
 		reel_sampler_slow_down(recording->sampler,
 				       governor->options.frequency / governor->frequency);
 	}
-	reel_sampler_cap_stack(recording->sampler, governor->max_stack);
-	reel_sampler_limit_stack(recording->sampler, recording->backlog.stack_limit);
+	recording_cap_stacks(recording);
+	recording_set_pause(recording);
 	if (governor->paused)
 		snprintf(text, sizeof(text), "no samples for a while: %s", why);
 	else
 		snprintf(text, sizeof(text), "%.4g Hz, stacks up to %" PRIu32 " bytes: %s",
 			 governor->frequency, governor->max_stack, why);
-	record.mark.text = reel_bytes_of_string(text);
-	recording_note(recording, text);
-	return recording->sink.put(recording->sink.context, &record);
+	return recording_mark_step(recording, text);
 }
 
 struct reel_error *recording_begin_governor(struct recording *recording)
@@ -130,7 +153,6 @@ struct reel_error *recording_govern(struct recording *recording)
 				    samples_now(recording));
 	if (!reason)
 		return NULL;
-	reel_sampler_pause(recording->sampler, recording->governor.paused);
 	TRY(apply(recording, reasons[reason]));
 	/* What is in memory would wait for the pause's end. */
 	return recording->governor.paused ? recording_flush(recording) : NULL;

@@ -78,6 +78,21 @@ struct recording_governing {
 	double frequency;   /* as applied */
 };
 
+/* Of --memory-limit (recording_memory.c). */
+enum memory_level {
+	MEMORY_ENOUGH,
+	MEMORY_CACHES,
+	MEMORY_STACKS,
+	MEMORY_PLACES,
+	MEMORY_SAMPLES,
+};
+
+struct recording_memory {
+	enum memory_level level;
+	uint64_t fixed; /* bytes of the kernel for the recorder */
+	uint64_t due, trim_due;
+};
+
 /* Of --overwrite. */
 struct recording_flight {
 	/* When the file being written ends; 0: none is. */
@@ -89,7 +104,7 @@ struct recording_flight {
 struct recording_end {
 	bool asked;
 	enum reel_end_reason reason;
-	bool helper_died;
+	bool helper_died, over_memory;
 	uint64_t deadline; /* 0: none */
 	uint64_t time;	   /* when the end was requested */
 	bool hurries;	   /* a signal has requested the end again */
@@ -136,6 +151,7 @@ struct recording {
 	struct recording_backlog backlog;
 	struct reel_governor governor; /* n_ticks 0: no limit and no target */
 	struct recording_governing governing;
+	struct recording_memory memory;
 	struct recording_flight flight;
 	struct reel_triggers *triggers; /* NULL: none */
 	struct recording_end end;
@@ -201,6 +217,27 @@ struct reel_error *recording_begin_governor(struct recording *recording) REEL_MU
 struct reel_error *recording_govern(struct recording *recording) REEL_MUST_CHECK;
 /* While the governor pauses, nothing is read: what the rings have no room for counts as lost. */
 void recording_wait_paused(struct recording *recording);
+
+/* Has samples taken, or not, and stacks up to a size, as all limits together allow. */
+void recording_set_pause(struct recording *recording);
+void recording_cap_stacks(struct recording *recording);
+/* A MARK, and a line with -v. */
+struct reel_error *recording_mark_step(struct recording *recording,
+				       const char *text) REEL_MUST_CHECK;
+
+/* ---- recording_memory.c: --memory-limit ---- */
+
+/* The part of the limit for mappings, images, a helper's data, the ring of --overwrite and data that
+ * waits, each; and for code of JITs, buffers of process events, and stacks on all CPUs. */
+#define RECORDING_MEMORY_SHARE 4
+#define RECORDING_MEMORY_SMALL 8
+
+/* Lowers other limits to these parts. */
+void recording_fit_memory(struct reel_options *options);
+/* Fails if the limit is too low for what is open.  Call it before the file is made. */
+struct reel_error *recording_begin_memory(struct recording *recording) REEL_MUST_CHECK;
+/* Gives way if that is due. */
+struct reel_error *recording_watch_memory(struct recording *recording) REEL_MUST_CHECK;
 
 /* ---- recording_backlog.c: data waiting for the file ---- */
 

@@ -15,6 +15,7 @@
 #include "include/commands.h"
 #include "record/options/cgroup_search.h"
 #include "record/helper/family.h"
+#include "record/host/helper_limits.h"
 #include "record/host/kernel.h"
 #include "record/host/privileges.h"
 #include "record/probes/filter.h"
@@ -469,6 +470,7 @@ static struct reel_error *open_tracker(struct recording *recording)
 		.inspector = recording->inspector,
 		.budget = recording->budget,
 		.sink = recording->sink,
+		.memory = recording->options->memory_limit / RECORDING_MEMORY_SHARE,
 		.everything = recording->options->system_wide && !recording->cgroup,
 		.on_first_sample = recording->cgroup != NULL,
 		.progress = say_threads,
@@ -682,11 +684,13 @@ struct reel_error *recording_open(struct recording *recording)
 
 	TRY(check_targets(options));
 	/* Fork while there is little memory to copy. */
+	reel_helper_limits_data(options->memory_limit / RECORDING_MEMORY_SHARE);
 	TRY(reel_budget_create(options->side_limit, &recording->budget));
 	TRY(reel_inspector_create(recording->budget, !options->no_sandbox, recording_note,
 				  recording, &recording->inspector));
 	if (options->embed != REEL_EMBED_NONE)
 		TRY(reel_image_asker_create(!options->no_sandbox, &recording->image_asker));
+	reel_helper_limits_data(0);
 	if (options->java_perfmap)
 		TRY(reel_java_asker_create(&recording->java_asker));
 	if (options->cgroup)
@@ -705,7 +709,8 @@ struct reel_error *recording_open(struct recording *recording)
 	TRY(reel_cpu_watch_create(&recording->cpu_watch));
 	TRY(open_sampler(recording));
 	TRY(reel_process_events_open(options->build_id_events, wants_kernel_symbols(recording),
-				     recording_note, recording, &recording->process_events));
+				     options->memory_limit / RECORDING_MEMORY_SMALL, recording_note,
+				     recording, &recording->process_events));
 	TRY(add_to_sampler(recording));
 	if (options->cpu_limit && !reel_sampler_measure(recording->sampler))
 		recording_say(recording,
@@ -726,6 +731,7 @@ struct reel_error *recording_open(struct recording *recording)
 	TRY(open_embedding(recording));
 	if (!recording->options->raw_stacks)
 		TRY(reel_scrubber_create(&recording->target.elf, &recording->scrubber));
+	TRY(recording_begin_memory(recording));
 	TRY(begin_output(recording));
 	/* The writing thread keeps the previous priority. */
 	raise_priority(recording);

@@ -61,7 +61,7 @@ struct backoff {
 
 struct reel_budget {
 	uint64_t side_limit;
-	bool hurries, has_refused;
+	bool hurries, stopped, has_refused;
 	uint64_t (*clock)(void);
 	uint32_t (*user_of)(const void *context, uint32_t pid);
 	const void *context;
@@ -103,6 +103,11 @@ void reel_budget_set_users(struct reel_budget *budget,
 void reel_budget_set_clock(struct reel_budget *budget, uint64_t (*clock)(void))
 {
 	budget->clock = clock;
+}
+
+void reel_budget_stop(struct reel_budget *budget, bool stops)
+{
+	budget->stopped = stops;
 }
 
 static bool is_time(enum reel_budget_kind kind)
@@ -203,6 +208,8 @@ static int64_t left_for(struct reel_budget *budget, enum reel_budget_kind kind, 
 	int64_t left =
 		(int64_t)capacity(budget, kind) - (int64_t)spent(budget, &budget->all[kind], kind);
 
+	if (budget->stopped && kind != REEL_BUDGET_PLACE_BYTES)
+		return 0;
 	if (!pid)
 		return left;
 	return limits[kind].share * left -

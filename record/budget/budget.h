@@ -64,6 +64,8 @@ void reel_budget_set_users(struct reel_budget *budget,
  * one.  The caller then has a deadline. */
 void reel_budget_hurry(struct reel_budget *budget, bool hurries);
 
+/* Whether nobody may spend more now, but for bytes of places that are known. */
+void reel_budget_stop(struct reel_budget *budget, bool stops);
 /* Whether the process may spend more now. */
 bool reel_budget_allows(struct reel_budget *budget, enum reel_budget_kind kind, uint32_t pid);
 void reel_budget_charge(struct reel_budget *budget, enum reel_budget_kind kind, uint32_t pid,

@@ -95,7 +95,7 @@ struct reel_embedding {
 	/* Modules waiting for their images at the file's end. */
 	uint64_t *queue;
 	size_t n_queue, at;
-	bool ends;
+	bool ends, rests;
 	uint64_t deadline;    /* for the images at the file's end */
 	uint64_t interim;     /* the earliest time of the next interim images */
 	uint64_t asked;	      /* the module whose image is being made; 0: none */
@@ -270,7 +270,7 @@ static struct reel_error *hit(struct reel_embedding *embedding, const struct ree
 	if (!module)
 		return reel_error_no_memory();
 	module->used = ++embedding->turn;
-	if (embedding->n_hits >= HITS_MAX ||
+	if (embedding->rests || embedding->n_hits >= HITS_MAX ||
 	    module->hits.n + module->hits_before.n >= IMAGE_HITS_MAX) {
 		module->hits_left_out++;
 		return NULL;
@@ -677,10 +677,17 @@ struct reel_error *reel_embedding_work(struct reel_embedding *embedding)
 			continue;
 		if (embedding->ends && reel_now() >= embedding->deadline)
 			leave_out(embedding, module, "no time left to make an image");
+		else if (embedding->rests)
+			leave_out(embedding, module, "--memory-limit");
 		else
 			ask(embedding, module);
 	}
 	return error;
+}
+
+void reel_embedding_rest(struct reel_embedding *embedding, bool rests)
+{
+	embedding->rests = rests;
 }
 
 void reel_embedding_forget_ended(struct reel_embedding *embedding)

@@ -60,6 +60,8 @@ bool reel_embedding_is_done(const struct reel_embedding *embedding);
 int reel_embedding_fd(const struct reel_embedding *embedding);
 /* Waits a moment for the helper. */
 void reel_embedding_wait(struct reel_embedding *embedding);
+/* Whether no images are to be made, and no further addresses noted, for now. */
+void reel_embedding_rest(struct reel_embedding *embedding, bool rests);
 /* A new file begins, without any images. */
 void reel_embedding_restart(struct reel_embedding *embedding);
 

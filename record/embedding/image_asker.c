@@ -82,6 +82,15 @@ static void replace_helper(struct reel_image_asker *asker)
 	asker->helper = reel_spawner_start(asker->spawner);
 }
 
+void reel_image_asker_rest(struct reel_image_asker *asker)
+{
+	/* The spawner ends it when it is asked for the next one. */
+	if (!asker->question.offsets && asker->helper >= 0)
+		end_helper(asker);
+	reel_buffer_free(&asker->image);
+	asker->image = (struct reel_buffer){ 0 };
+}
+
 void reel_image_asker_destroy(struct reel_image_asker *asker)
 {
 	if (!asker)

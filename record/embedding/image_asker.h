@@ -37,6 +37,8 @@ void reel_image_asker_ask(struct reel_image_asker *asker,
 
 /* Limits the question's deadline to this time. */
 void reel_image_asker_hurry(struct reel_image_asker *asker, uint64_t deadline);
+/* Frees what is not needed until the next question. */
+void reel_image_asker_rest(struct reel_image_asker *asker);
 /* ns that the helper was on a CPU for the last question; 0 if the kernel does not count it. */
 uint64_t reel_image_asker_work(const struct reel_image_asker *asker);
 

@@ -272,17 +272,31 @@ struct reel_error *reel_spawner_create(void (*serve)(int socket), unsigned int r
 	return NULL;
 }
 
-uint64_t reel_spawners_work(void)
+/* Of all spawners and their helpers that live. */
+static uint64_t sum(uint64_t (*of)(pid_t pid))
 {
-	uint64_t sum = 0;
+	uint64_t all = 0;
 
 	for (const struct reel_spawner *spawner = spawners; spawner; spawner = spawner->next) {
 		pid_t current = spawner->shared->current;
 
-		sum += spawner->shared->work + reel_process_work(spawner->pid) +
-		       (current ? reel_process_work(current) : 0);
+		all += of(spawner->pid) + (current ? of(current) : 0);
 	}
-	return sum;
+	return all;
+}
+
+uint64_t reel_spawners_work(void)
+{
+	uint64_t ended = 0;
+
+	for (const struct reel_spawner *spawner = spawners; spawner; spawner = spawner->next)
+		ended += spawner->shared->work;
+	return ended + sum(reel_process_work);
+}
+
+uint64_t reel_spawners_memory(void)
+{
+	return sum(reel_process_memory);
 }
 
 void reel_spawner_destroy(struct reel_spawner *spawner)

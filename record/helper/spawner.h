@@ -51,6 +51,8 @@ struct reel_spawner_state {
 
 /* ns of CPU time of all spawners and their helpers, up to now. */
 uint64_t reel_spawners_work(void);
+/* Bytes of their memory now (reel_process_memory). */
+uint64_t reel_spawners_memory(void);
 
 struct reel_spawner_state reel_spawner_look(struct reel_spawner *spawner);
 

@@ -29,6 +29,13 @@ static void lower(int resource, uint64_t limit)
 	setrlimit(resource, &now);
 }
 
+static uint64_t data_limit;
+
+void reel_helper_limits_data(uint64_t bytes)
+{
+	data_limit = bytes;
+}
+
 void reel_helper_limits_set(const struct reel_helper_limits *limits)
 {
 	lower(RLIMIT_CORE, 0);
@@ -36,6 +43,8 @@ void reel_helper_limits_set(const struct reel_helper_limits *limits)
 		lower(RLIMIT_FSIZE, 0);
 	if (limits->memory && !IS_SANITIZED)
 		lower(RLIMIT_AS, limits->memory);
+	if (data_limit && !IS_SANITIZED)
+		lower(RLIMIT_DATA, data_limit);
 	if (limits->cpu_seconds)
 		lower(RLIMIT_CPU, limits->cpu_seconds);
 	if (limits->files)

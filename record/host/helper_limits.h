@@ -15,6 +15,9 @@ struct reel_helper_limits {
 	bool writes;	      /* may write files */
 };
 
+/* Limits the data of helpers whose spawners are made from now on; 0: no longer. */
+void reel_helper_limits_data(uint64_t bytes);
+
 /* Limits the calling process for good, before it drops privileges. Also disables core dumps. */
 void reel_helper_limits_set(const struct reel_helper_limits *limits);
 

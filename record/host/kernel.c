@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/quantity.h"
 #include "record/host/privileges.h"
 
@@ -29,6 +30,23 @@ uint64_t reel_process_work(pid_t pid)
 	clockid_t clock;
 
 	return clock_getcpuclockid(pid, &clock) ? 0 : reel_clock_now(clock);
+}
+
+uint64_t reel_process_memory(pid_t pid)
+{
+	unsigned long resident, shared;
+	char path[32], text[128];
+	_cleanup_fd_ int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	/* Approximate until its counters are added up: shared may be ahead. */
+	if (sscanf(text, "%*u %lu %lu", &resident, &shared) != 2 || shared > resident)
+		return 0;
+	return (uint64_t)(resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static bool contains(const char *bytes, size_t size, const char *name)

@@ -23,6 +23,8 @@ long reel_number_read(const char *path, long otherwise);
 
 /* ns of CPU time of a process; 0 once it has ended. */
 uint64_t reel_process_work(pid_t pid);
+/* Bytes of a process's memory that are not of files; 0 once it has ended. */
+uint64_t reel_process_memory(pid_t pid);
 
 enum reel_refusal_of {
 	REEL_REFUSAL_OF_BPF,	  /* of bpf(2) */

@@ -43,6 +43,8 @@
 #define CPU_MAX		   65535
 #define MAX_RATE_DEFAULT   10000
 #define CPU_LIMIT_MIN	   100 /* millionths */
+#define MEMORY_LIMIT_MIN   (UINT64_C(8) << 20)
+#define MEMORY_LIMIT_MAX   (UINT64_C(1) << 40)
 #define OFF_CPU_DEFAULT	   99
 #define OFF_CPU_MAX	   10000
 #define MIN_BLOCK_DEFAULT  10000 /* ns */
@@ -72,6 +74,7 @@ enum long_option {
 	OPTION_SIDE_LIMIT,
 	OPTION_EMBED,
 	OPTION_EMBED_LIMIT,
+	OPTION_MEMORY_LIMIT,
 	OPTION_NO_SYMBOLS,
 	OPTION_NO_JIT_NAMES,
 	OPTION_NO_INTERPRETERS,
@@ -156,6 +159,10 @@ static const struct argp_option argp_options[] = {
 	{ "cpu-limit", OPTION_CPU_LIMIT, "PERCENT", 0,
 	  "Use at most PERCENT of each CPU for recording, such as 0.5, over each 10 s: lower the "
 	  "frequency, then cut stacks, then pause (no limit)",
+	  0 },
+	{ "memory-limit", OPTION_MEMORY_LIMIT, "SIZE", 0,
+	  "Use at most SIZE of memory for recording (8M or more; no limit): free caches, then cut "
+	  "stacks, then leave out mappings, names and code, then pause",
 	  0 },
 	{ "target-samples", OPTION_TARGET_SAMPLES, "N/UNIT", 0,
 	  "Lower the frequency so that about N samples are taken per s, m, h or d, such as 40000/h",
@@ -529,6 +536,8 @@ static const struct setting {
 	  SIDE_LIMIT_MAX, "1M to 1G" },
 	{ OPTION_EMBED_LIMIT, SIZE, FIELD(embed_limit), "--embed-limit", EMBED_MIN, EMBED_MAX,
 	  "64K to 60M" },
+	{ OPTION_MEMORY_LIMIT, SIZE, FIELD(memory_limit), "--memory-limit", MEMORY_LIMIT_MIN,
+	  MEMORY_LIMIT_MAX, "8M to 1T" },
 	{ OPTION_NO_JIT_NAMES, YES, FIELD(no_jit_names) },
 	{ OPTION_NO_INTERPRETERS, YES, FIELD(no_interpreters) },
 	{ OPTION_JAVA_PERFMAP, YES, FIELD(java_perfmap) },

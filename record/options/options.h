@@ -83,8 +83,9 @@ struct reel_options {
 	bool kernel_chain;
 	enum reel_kallsyms_wanted kallsyms;
 	bool frame_chain;
-	uint64_t duration;   /* ns, 0: no end */
-	uint64_t cpu_limit;  /* millionths of each CPU; 0: none */
+	uint64_t duration;     /* ns, 0: no end */
+	uint64_t cpu_limit;    /* millionths of each CPU; 0: none */
+	uint64_t memory_limit; /* bytes; 0: none */
 	/* Samples per time in ns; 0: as many as the frequency gives. */
 	uint64_t target_samples, target_time;
 	uint64_t max_stack;  /* bytes */
@@ -118,7 +119,7 @@ struct reel_options {
 	uint64_t after;		 /* ns after a request that are in its file */
 	struct reel_trigger *triggers;
 	size_t n_triggers;
-	uint64_t dump;		 /* only have this process write its file; 0: none */
+	uint64_t dump; /* only have this process write its file; 0: none */
 
 	struct reel_public_keys recipients; /* encrypt to these; empty: do not encrypt */
 

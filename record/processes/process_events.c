@@ -205,6 +205,7 @@ static struct reel_error *open_all(struct reel_process_events *events,
 				   void (*note)(void *context, const char *line), void *context)
 {
 	bool wants_build_ids = events->abilities.build_id;
+	size_t wanted = events->buffer_bytes;
 	struct reel_cpus cpus;
 	struct reel_error *error = reel_cpus_create(NULL, 0, &cpus);
 	char line[128];
@@ -219,7 +220,7 @@ static struct reel_error *open_all(struct reel_process_events *events,
 	if (note && wants_build_ids && !events->abilities.build_id)
 		note(context, "this kernel's mmap events have no build-ids (Linux 5.12 has): "
 			      "reading them from files");
-	if (note && events->buffer_bytes < BUFFER_BYTES) {
+	if (note && events->buffer_bytes < wanted) {
 		snprintf(line, sizeof(line),
 			 "only %zu KiB per CPU may be locked for process events "
 			 "(perf_event_mlock_kb)",
@@ -229,7 +230,7 @@ static struct reel_error *open_all(struct reel_process_events *events,
 	return NULL;
 }
 
-struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols,
+struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols, uint64_t most,
 					    void (*note)(void *context, const char *line),
 					    void *context, struct reel_process_events **ret)
 {
@@ -240,6 +241,9 @@ struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols,
 		return reel_error_no_memory();
 	events->abilities = (struct abilities){ true, build_ids, kernel_symbols };
 	events->buffer_bytes = BUFFER_BYTES;
+	while (most && events->buffer_bytes > BUFFER_BYTES_MIN &&
+	       events->buffer_bytes * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) > most)
+		events->buffer_bytes /= 2;
 	error = open_all(events, note, context);
 	if (error) {
 		reel_process_events_close(events);
@@ -273,6 +277,11 @@ void reel_process_events_close(struct reel_process_events *events)
 	free(events->pending);
 	reel_buffer_free(&events->records);
 	free(events);
+}
+
+uint64_t reel_process_events_memory(const struct reel_process_events *events)
+{
+	return (uint64_t)events->n_cpus * events->buffer_bytes;
 }
 
 const struct reel_process_cpu *reel_process_events_cpus(const struct reel_process_events *events,

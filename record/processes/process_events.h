@@ -44,9 +44,10 @@ struct reel_process_events;
 /*
  * Opens and starts the events of all CPUs.  `build_ids`: with the build-ids of mapped files;
  * `kernel_symbols`: with KERNEL_SYMBOL events. `note` gets missing features of this kernel (may be
- * NULL).  PERMISSION if it is not allowed.
+ * NULL).  `most`: bytes of all buffers, if that allows the smallest; 0: as usual.  PERMISSION if it is
+ * not allowed.
  */
-struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols,
+struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols, uint64_t most,
 					    void (*note)(void *context, const char *line),
 					    void *context,
 					    struct reel_process_events **ret) REEL_MUST_CHECK;
@@ -66,6 +67,8 @@ struct reel_process_cpu {
 /* In the order in which CPUs were added; valid until the next is added. */
 const struct reel_process_cpu *reel_process_events_cpus(const struct reel_process_events *events,
 							size_t *count_ret);
+/* Bytes of all buffers. */
+uint64_t reel_process_events_memory(const struct reel_process_events *events);
 /* Watches a CPU that came online; also NULL if it went away meanwhile. */
 struct reel_error *reel_process_events_add_cpu(struct reel_process_events *events,
 					       uint32_t cpu) REEL_MUST_CHECK;

@@ -25,6 +25,7 @@ struct reel_tracker_options {
 	struct reel_inspector *inspector;
 	struct reel_budget *budget;
 	struct reel_record_sink sink;
+	uint64_t memory; /* bytes for mappings and modules; 0: as usual */
 	/* Record every process of the host. */
 	bool everything;
 	/* Every process is known; it and its children are recorded from its first sample on
@@ -97,7 +98,8 @@ struct reel_error *reel_tracker_work(struct reel_tracker *tracker) REEL_MUST_CHE
 uint64_t reel_tracker_work_time(const struct reel_tracker *tracker);
 /* When samples are due; UINT64_MAX: it is not urgent. */
 uint64_t reel_tracker_sample_time(const struct reel_tracker *tracker);
-/* Level of data waiting for the file: 0 little, 1, 2 samples are about to be dropped. */
+/* Level of data waiting for the file: 0 little, 1, 2 samples are about to be dropped; from 4 on, no
+ * mapping is taken. */
 void reel_tracker_set_backlog(struct reel_tracker *tracker, unsigned int level);
 /* Mappings and names missing from the file because of limits. */
 uint64_t reel_tracker_left_out(const struct reel_tracker *tracker);

@@ -8,8 +8,8 @@
 #include "base/quantity.h"
 #include "record/processes/tracker_internal.h"
 
-/* Bytes per level; a mapping takes 64 (format/timeline/mapping_tree.c). */
-#define LEVEL_BYTES   (32u << 20)
+/* Bytes of all levels but the last; a mapping takes 64 (format/timeline/mapping_tree.c). */
+#define BYTES_MAX     (128u << 20)
 #define MAPPING_BYTES 64
 
 /* Cost forgotten per second. */
@@ -28,9 +28,10 @@ static const uint32_t allowances[] = { 65536, 4096, 256, 32, 0 };
 
 uint32_t tracker_allowance(const struct reel_tracker *tracker)
 {
-	size_t bytes = reel_timeline_mappings(tracker->timeline) * MAPPING_BYTES +
-		       reel_module_table_bytes(tracker->options.modules);
-	size_t level = bytes / LEVEL_BYTES;
+	uint64_t most = tracker->options.memory;
+	uint64_t bytes = reel_timeline_mappings(tracker->timeline) * MAPPING_BYTES +
+			 reel_module_table_bytes(tracker->options.modules);
+	uint64_t level = bytes / ((most && most < BYTES_MAX ? most : BYTES_MAX) / (LEVELS - 1));
 
 	if (level < tracker->backlog)
 		level = tracker->backlog;

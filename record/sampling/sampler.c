@@ -365,6 +365,11 @@ uint64_t reel_sampler_work(const struct reel_sampler *sampler)
 	return sampler->scanner ? work + reel_scanner_work(sampler->scanner) : work;
 }
 
+uint64_t reel_sampler_memory(const struct reel_sampler *sampler)
+{
+	return sampler->scanner ? reel_scanner_memory(sampler->scanner) : 0;
+}
+
 bool reel_sampler_report_waits(struct reel_sampler *sampler)
 {
 	return !sampler->scanner || reel_scanner_scan(sampler->scanner);

@@ -227,6 +227,8 @@ void reel_sampler_pause(struct reel_sampler *sampler, bool pause);
 bool reel_sampler_measure(struct reel_sampler *sampler);
 /* ns of CPU time of the programs, if measured, and of the process that scans. */
 uint64_t reel_sampler_work(const struct reel_sampler *sampler);
+/* Bytes of the process that scans. */
+uint64_t reel_sampler_memory(const struct reel_sampler *sampler);
 
 /* The bytes of a region follow the header; see reel_sampler_parts. */
 struct reel_sampler_parts {

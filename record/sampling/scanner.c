@@ -392,6 +392,11 @@ uint64_t reel_scanner_work(const struct reel_scanner *scanner)
 	return reel_process_work(scanner->pid);
 }
 
+uint64_t reel_scanner_memory(const struct reel_scanner *scanner)
+{
+	return reel_process_memory(scanner->pid);
+}
+
 bool reel_scanner_scan(struct reel_scanner *scanner)
 {
 	struct pollfd ready = { .fd = scanner->socket, .events = POLLIN };

@@ -32,6 +32,8 @@ void reel_scanner_stop(struct reel_scanner *scanner);
 void reel_scanner_begin(struct reel_scanner *scanner);
 /* ns of CPU time of the process; 0 once it has ended. */
 uint64_t reel_scanner_work(const struct reel_scanner *scanner);
+/* Its bytes (reel_process_memory). */
+uint64_t reel_scanner_memory(const struct reel_scanner *scanner);
 /* One more scan, which reports all waits; false if it takes too long or the process has ended. */
 bool reel_scanner_scan(struct reel_scanner *scanner);
 
