@@ -174,6 +174,7 @@ static struct reel_error *protect(struct recording *recording)
 		return NULL;
 	}
 	TRY(recording_mark_trigger(recording, signals->protect_time, text));
+	recording_note_trigger_file(recording);
 	TRY(recording_rotate(recording));
 	reel_parts_protect(reel_output_parts(recording->output), say_kept, recording);
 	return NULL;
@@ -205,9 +206,20 @@ static void publish(struct recording *recording, const struct reel_output_counts
 		.parts = reel_output_part(recording->output) + 1,
 		.parts_dropped = parts ? reel_parts_dropped(parts) : 0,
 		.parts_bytes = parts ? reel_parts_bytes(parts) : counts->safe_bytes,
+		.limit_steps = recording->last_step.n,
+		.triggers = recording->last_trigger.n,
+		.last_triggered = recording->last_trigger.time,
 	};
 
-	snprintf(status.last_part, sizeof(status.last_part), "%s", last ? last : "");
+	const char *const texts[] = {
+		[REEL_STATUS_LAST_PART] = last,
+		[REEL_STATUS_LAST_STEP] = recording->last_step.text,
+		[REEL_STATUS_LAST_TRIGGER] = recording->last_trigger.text,
+		[REEL_STATUS_LAST_TRIGGER_FILE] = recording->last_trigger.file,
+	};
+
+	for (size_t i = 0; i < REEL_STATUS_TEXTS; i++)
+		snprintf(status.texts[i], sizeof(status.texts[i]), "%s", texts[i] ? texts[i] : "");
 	reel_status_file_publish(&recording->status, &status);
 }
 

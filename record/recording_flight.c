@@ -14,8 +14,10 @@ struct reel_error *recording_flight_dump(struct recording *recording, uint64_t t
 	struct reel_error *error;
 
 	TRY(recording_mark_trigger(recording, time, text));
-	if (flight->end)
+	if (flight->end) {
+		recording_note_trigger_file(recording);
 		return NULL;
+	}
 	error = reel_output_begin_dump(recording->output);
 	if (error) {
 		/* A full disk, for example: the next request may find room. */
@@ -24,6 +26,7 @@ struct reel_error *recording_flight_dump(struct recording *recording, uint64_t t
 		return NULL;
 	}
 	flight->end = reel_now() + recording->options->after;
+	recording_note_trigger_file(recording);
 	if (!recording->options->quiet)
 		recording_say(recording, "%s: writing %s", text,
 			      reel_output_path(recording->output));

@@ -53,17 +53,6 @@ void recording_cap_stacks(struct recording *recording)
 	reel_sampler_limit_stack(recording->sampler, recording->backlog.stack_limit);
 }
 
-struct reel_error *recording_mark_step(struct recording *recording, const char *text)
-{
-	const struct reel_record record = {
-		.id = REEL_RECORD_MARK,
-		.mark = { reel_now(), REEL_MARK_STEP, reel_bytes_of_string(text) },
-	};
-
-	recording_note(recording, text);
-	return recording->sink.put(recording->sink.context, &record);
-}
-
 static struct reel_error *apply(struct recording *recording, const char *why)
 {
 	const struct reel_governor *governor = &recording->governor;

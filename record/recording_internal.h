@@ -101,6 +101,13 @@ struct recording_flight {
 	bool said_limit; /* of files in an hour */
 };
 
+/* For --status; texts "" and NULL: none. */
+struct recording_last {
+	uint64_t n, time; /* Unix time */
+	char text[REEL_MARK_TEXT_MAX + 1];
+	char *file;
+};
+
 struct recording_end {
 	bool asked;
 	enum reel_end_reason reason;
@@ -153,7 +160,8 @@ struct recording {
 	struct recording_governing governing;
 	struct recording_memory memory;
 	struct recording_flight flight;
-	struct reel_triggers *triggers; /* NULL: none */
+	struct recording_last last_trigger, last_step; /* steps have no file */
+	struct reel_triggers *triggers;		       /* NULL: none */
 	struct recording_end end;
 };
 
@@ -192,6 +200,11 @@ struct reel_error *recording_rotate(struct recording *recording) REEL_MUST_CHECK
 /* Writes a MARK of a trigger. */
 struct reel_error *recording_mark_trigger(struct recording *recording, uint64_t time,
 					  const char *text) REEL_MUST_CHECK;
+/* The same of a step, and a line with -v. */
+struct reel_error *recording_mark_step(struct recording *recording,
+				       const char *text) REEL_MUST_CHECK;
+/* The file being written is that of the last trigger. */
+void recording_note_trigger_file(struct recording *recording);
 /* END, index and trailer. */
 struct reel_error *recording_finish(struct recording *recording) REEL_MUST_CHECK;
 
@@ -221,9 +234,6 @@ void recording_wait_paused(struct recording *recording);
 /* Has samples taken, or not, and stacks up to a size, as all limits together allow. */
 void recording_set_pause(struct recording *recording);
 void recording_cap_stacks(struct recording *recording);
-/* A MARK, and a line with -v. */
-struct reel_error *recording_mark_step(struct recording *recording,
-				       const char *text) REEL_MUST_CHECK;
 
 /* ---- recording_memory.c: --memory-limit ---- */
 

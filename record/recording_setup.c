@@ -777,6 +777,7 @@ void recording_close(struct recording *recording)
 	for (size_t i = 0; i < recording->options->n_events && recording->events; i++)
 		reel_sampler_event_free(&recording->events[i]);
 	free(recording->events);
+	free(recording->last_trigger.file);
 	free(recording->cgroup);
 	free(recording->pids);
 	if (recording->signals.fd >= 0)

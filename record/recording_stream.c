@@ -840,15 +840,39 @@ static void end_waits(struct recording *recording)
 					 "the last waits are missing");
 }
 
-struct reel_error *recording_mark_trigger(struct recording *recording, uint64_t time,
-					  const char *text)
+static struct reel_error *mark(struct recording *recording, uint64_t time, enum reel_mark kind,
+			       const char *text, struct recording_last *last)
 {
 	const struct reel_record record = {
 		.id = REEL_RECORD_MARK,
-		.mark = { time, REEL_MARK_TRIGGER, reel_bytes_of_string(text) },
+		.mark = { time, kind, reel_bytes_of_string(text) },
 	};
 
+	last->n++;
+	last->time = reel_clock_now(CLOCK_REALTIME) / REEL_NS_PER_SECOND;
+	snprintf(last->text, sizeof(last->text), "%s", text);
+	free(last->file);
+	last->file = NULL;
 	return write_record(recording, &record);
+}
+
+struct reel_error *recording_mark_trigger(struct recording *recording, uint64_t time,
+					  const char *text)
+{
+	return mark(recording, time, REEL_MARK_TRIGGER, text, &recording->last_trigger);
+}
+
+void recording_note_trigger_file(struct recording *recording)
+{
+	const char *path = reel_parts_final_path(reel_output_parts(recording->output));
+
+	recording->last_trigger.file = path ? strdup(path) : NULL;
+}
+
+struct reel_error *recording_mark_step(struct recording *recording, const char *text)
+{
+	recording_note(recording, text);
+	return mark(recording, reel_now(), REEL_MARK_STEP, text, &recording->last_step);
 }
 
 /* Of a round, nothing is lost if it has no end: its data is restated or follows in the next one,

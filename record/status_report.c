@@ -123,8 +123,10 @@ static void print_text(const struct reel_status *status)
 		if (field->kind == REEL_STATUS_INTERNAL)
 			continue;
 		printf("  %-20s", name_of(field));
-		if (field->kind == REEL_STATUS_TIME && localtime_r(&seconds, &tm) &&
-		    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm))
+		if (field->kind == REEL_STATUS_TIME && !value)
+			printf("never\n");
+		else if (field->kind == REEL_STATUS_TIME && localtime_r(&seconds, &tm) &&
+			 strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %z", &tm))
 			printf("%s\n", text);
 		else if (strstr(field->name, "bytes"))
 			printf("%s\n", reel_bytes_text(value, text));
@@ -133,7 +135,9 @@ static void print_text(const struct reel_status *status)
 		else
 			printf("%s\n", reel_count_text(value, text));
 	}
-	printf("  %-20s%s\n", "last_part", *status->last_part ? status->last_part : "none");
+	for (size_t i = 0; i < REEL_STATUS_TEXTS; i++)
+		printf("  %-20s%s\n", reel_status_text_names[i],
+		       *status->texts[i] ? status->texts[i] : "none");
 }
 
 static void print_json(const struct reel_status *status)
@@ -145,7 +149,9 @@ static void print_json(const struct reel_status *status)
 		printf(",\"%s\":", name_of(&reel_status_fields[i]));
 		print_number(status, &reel_status_fields[i]);
 	}
-	printf(",\"last_part\":\"%s\"}\n", status->last_part);
+	for (size_t i = 0; i < REEL_STATUS_TEXTS; i++)
+		printf(",\"%s\":\"%s\"", reel_status_text_names[i], status->texts[i]);
+	puts("}");
 }
 
 /* The text format of Prometheus, for node_exporter's textfile collector. */
@@ -162,9 +168,16 @@ static void print_prometheus(const struct statuses *statuses)
 		printf("# TYPE stackreel_%s%s %s\n", name_of(field), suffix,
 		       is_gauge ? "gauge" : "counter");
 		for (size_t j = 0; j < statuses->n; j++) {
-			printf("stackreel_%s%s{pid=\"%" PRIu64 "\"} ", name_of(field), suffix,
-			       statuses->list[j].pid);
-			print_number(&statuses->list[j], field);
+			const struct reel_status *status = &statuses->list[j];
+
+			printf("stackreel_%s%s{pid=\"%" PRIu64 "\"", name_of(field), suffix,
+			       status->pid);
+			if (field->offset == offsetof(struct reel_status, last_triggered))
+				printf(",trigger=\"%s\",file=\"%s\"",
+				       status->texts[REEL_STATUS_LAST_TRIGGER],
+				       status->texts[REEL_STATUS_LAST_TRIGGER_FILE]);
+			printf("} ");
+			print_number(status, field);
 			putchar('\n');
 		}
 	}

@@ -530,6 +530,11 @@ const char *reel_parts_path(const struct reel_parts *parts)
 							  : parts->partial;
 }
 
+const char *reel_parts_final_path(const struct reel_parts *parts)
+{
+	return parts->n ? parts->list[parts->n - 1].path : NULL;
+}
+
 const char *reel_parts_last(const struct reel_parts *parts)
 {
 	return parts->n_named > parts->n_gone ? parts->list[parts->n_named - parts->n_gone - 1].path

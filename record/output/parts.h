@@ -42,6 +42,8 @@ void reel_parts_protect(struct reel_parts *parts, void (*visit)(void *context, c
 
 /* The newest part's path, now; NULL: none. */
 const char *reel_parts_path(const struct reel_parts *parts);
+/* The same once it is finished. */
+const char *reel_parts_final_path(const struct reel_parts *parts);
 /* The newest finished part's path; NULL: none. */
 const char *reel_parts_last(const struct reel_parts *parts);
 /* Parts deleted so far because the disk was full. */

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "record/output/status.h"
 
-#define FILE_SIZE_MAX (16u << 10)
+#define FILE_SIZE_MAX (32u << 10)
 #define INTERVAL      (2 * REEL_NS_PER_SECOND)
 
 #define FIELD(name) #name, offsetof(struct reel_status, name)
@@ -32,10 +32,21 @@ const struct reel_status_field reel_status_fields[] = {
 	{ FIELD(parts), REEL_STATUS_COUNTER, "Parts begun" },
 	{ FIELD(parts_dropped), REEL_STATUS_COUNTER, "Parts deleted because the disk was full" },
 	{ FIELD(parts_bytes), REEL_STATUS_GAUGE, "Bytes of all parts on the disk" },
+	{ FIELD(limit_steps), REEL_STATUS_COUNTER,
+	  "Steps of --cpu-limit, --memory-limit and --target-samples" },
+	{ FIELD(triggers), REEL_STATUS_COUNTER, "Triggers and requests to write or keep files" },
+	{ FIELD(last_triggered), REEL_STATUS_TIME, "Unix time of the last trigger; 0: none" },
 	{ FIELD(cpu_ms), REEL_STATUS_MS, "CPU time of the recorder and its helpers" },
 	{ FIELD(memory_bytes), REEL_STATUS_GAUGE, "Memory of the recorder and its helpers (PSS)" },
 };
 const size_t reel_status_n_fields = sizeof(reel_status_fields) / sizeof(*reel_status_fields);
+
+const char *const reel_status_text_names[] = {
+	[REEL_STATUS_LAST_PART] = "last_part",
+	[REEL_STATUS_LAST_STEP] = "last_step",
+	[REEL_STATUS_LAST_TRIGGER] = "last_trigger",
+	[REEL_STATUS_LAST_TRIGGER_FILE] = "last_trigger_file",
+};
 
 static uint64_t *number(struct reel_status *status, const struct reel_status_field *field)
 {
@@ -124,10 +135,12 @@ void reel_status_file_publish(struct reel_status_file *file, struct reel_status 
 		size += (size_t)snprintf(text + size, sizeof(text) - size, "%s %" PRIu64 "\n",
 					 reel_status_fields[i].name,
 					 *number(status, &reel_status_fields[i]));
-	/* A path with a newline would read as two lines. */
-	if (!strchr(status->last_part, '\n'))
-		size += (size_t)snprintf(text + size, sizeof(text) - size, "last_part %s\n",
-					 status->last_part);
+	for (size_t i = 0; i < REEL_STATUS_TEXTS; i++) {
+		/* A path with a newline would read as two lines. */
+		if (!strchr(status->texts[i], '\n'))
+			size += (size_t)snprintf(text + size, sizeof(text) - size, "%s %s\n",
+						 reel_status_text_names[i], status->texts[i]);
+	}
 	snprintf(name, sizeof(name), "%" PRIu32 ".status", file->pid);
 	snprintf(partial, sizeof(partial), "%s.partial", name);
 	/* Of a killed recorder. */
@@ -156,10 +169,13 @@ static void read_line(const char *line, struct reel_status *status)
 	size_t name = strcspn(line, " ");
 	const char *value = line + name + (line[name] == ' ');
 
-	if (name == strlen("last_part") && !strncmp(line, "last_part", name)) {
-		snprintf(status->last_part, sizeof(status->last_part), "%s", value);
+	for (size_t i = 0; i < REEL_STATUS_TEXTS; i++) {
+		if (strlen(reel_status_text_names[i]) != name ||
+		    strncmp(line, reel_status_text_names[i], name) != 0)
+			continue;
+		snprintf(status->texts[i], sizeof(status->texts[i]), "%s", value);
 		/* It is printed on terminals and into JSON. */
-		for (char *p = status->last_part; *p; p++) {
+		for (char *p = status->texts[i]; *p; p++) {
 			if (*p < ' ' || *p > '~' || *p == '"' || *p == '\\')
 				*p = '?';
 		}

@@ -10,6 +10,17 @@
 
 #define REEL_STATUS_TEXT_SIZE 4096
 
+/* In the order of reports; "": none. */
+enum reel_status_text {
+	REEL_STATUS_LAST_PART, /* path of the newest finished part */
+	REEL_STATUS_LAST_STEP, /* of --cpu-limit, --memory-limit, --target-samples */
+	REEL_STATUS_LAST_TRIGGER,
+	REEL_STATUS_LAST_TRIGGER_FILE, /* path of its file */
+	REEL_STATUS_TEXTS,
+};
+
+extern const char *const reel_status_text_names[REEL_STATUS_TEXTS];
+
 struct reel_status {
 	uint64_t pid;
 	uint64_t process_start;	   /* as in /proc/PID/stat, since numbers are used again */
@@ -17,7 +28,9 @@ struct reel_status {
 	uint64_t samples, samples_lost, samples_per_second, stacks_cut;
 	uint64_t bytes_written, bytes_waiting;
 	uint64_t parts, parts_dropped, parts_bytes;
-	char last_part[REEL_STATUS_TEXT_SIZE]; /* path of the newest finished part */
+	uint64_t limit_steps, triggers;
+	uint64_t last_triggered; /* Unix time, 0: never */
+	char texts[REEL_STATUS_TEXTS][REEL_STATUS_TEXT_SIZE];
 	/* Not in the file: of the recorder and its helpers, when the file was read. */
 	uint64_t cpu_ms, memory_bytes;
 };

@@ -56,7 +56,7 @@ for line in open(sys.argv[4]):
     if line.startswith("#"):
         assert re.fullmatch(r"# (HELP [a-z_]+ .+|TYPE [a-z_]+ (counter|gauge))\n", line), line
         continue
-    match = re.fullmatch(r'(stackreel_[a-z_]+)\{pid="([0-9]+)"\} ([0-9.]+)\n', line)
+    match = re.fullmatch(r'(stackreel_[a-z_]+)\{pid="([0-9]+)"(?:,trigger="",file="")?\} ([0-9.]+)\n', line)
     assert match, line
     metrics[match[1], match[2]] = float(match[3])
 print(status)

@@ -82,6 +82,24 @@ count $? "the file has the slow call, when it returns to main"
 pulls "uprobe:$work/victim:probed" ask p
 pulls exit-signal ask k11
 pulls "file:$work/touched" touch touched
+for ((tries = 0; tries < 200; tries++)); do
+    "$recorder" --status=json $recording >json 2>err && grep -qF "\"last_trigger\":\"file:$work/touched\"" json && break
+    sleep 0.1
+done
+python3 -c 'import json, sys
+status = json.load(open("json"))
+assert status["last_trigger_file"] == sys.argv[1] and status["triggers"] == int(sys.argv[2]) and status["last_triggered"], status' "$(printf f.%04d.reel $n)" $n
+count $? "--status=json: $(head -c 300 err)"
+"$recorder" --status=prometheus $recording | grep -qF "stackreel_last_triggered{pid=\"$recording\",trigger=\"file:$work/touched\",file=\"$(printf f.%04d.reel $n)\"} "
+count $? "--status=prometheus"
+"$recorder" --status $recording | grep -qx "  last_trigger  *file:$work/touched"
+count $? "--status"
+"$stackreel" export -q --no-host-files --format firefox -o firefox.json f.0004.reel
+python3 -c 'import json
+profile = json.load(open("firefox.json"))
+texts = [data.get("text") for thread in profile["threads"] for data in thread["markers"]["data"] if data]
+assert "exit-signal" in texts, texts' 2>err
+count $? "the Firefox profile has the mark: $(tail -n 1 err)"
 ask s50
 ask k18
 touch untouched
