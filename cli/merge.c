@@ -4,6 +4,9 @@
 #include "cli/print/text.h"
 #include "cli/session/new_capture.h"
 
+/* From here on, in ns, causes and effects on two hosts are hard to tell apart. */
+#define CLOCK_ERROR 10000000
+
 struct merge {
 	struct new_capture command;
 	struct progress progress;
@@ -42,15 +45,18 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 static void print_counts(const struct merge *merge, const struct reel_rewrite_counts *counts)
 {
 	const struct options *options = &merge->command.common;
-	_cleanup_free_ char *clock = NULL, *remark = NULL;
+	_cleanup_free_ char *clock = NULL, *error = NULL, *remark = NULL;
 
 	if (counts->clock_change)
 		clock = memory_print(", whose clock was changed by up to %s",
 				     format_nanoseconds(counts->clock_change).text);
-	remark =
-		memory_print("%s captures of %s%s, %s modules", format_count(counts->captures).text,
-			     format_plural(counts->hosts, "host").text, clock ? clock : "",
-			     format_count(counts->modules).text);
+	if (counts->hosts > 1 && counts->clock_error > CLOCK_ERROR)
+		error = memory_print(", whose clocks may be off by up to %s",
+				     format_nanoseconds(counts->clock_error).text);
+	remark = memory_print("%s captures of %s%s%s, %s modules",
+			      format_count(counts->captures).text,
+			      format_plural(counts->hosts, "host").text, clock ? clock : "",
+			      error ? error : "", format_count(counts->modules).text);
 	new_capture_print(options, options->output, counts, NULL, remark);
 }
 

@@ -252,7 +252,7 @@ static const struct reel_schema_field function_fields[] = {
 
 static const struct reel_schema_field mark_fields[] = {
 	TIME(mark, time),
-	LISTED(mark, kind, REEL_MARK_STEP),
+	LISTED(mark, kind, REEL_MARK_JUMP),
 	FIELD(mark, text, REEL_SCHEMA_TEXT, REEL_MARK_TEXT_MAX),
 };
 

@@ -79,6 +79,10 @@ enum reel_mark {
 	REEL_MARK_NOTE = 2,
 	/* From here on, samples are taken at another frequency or with shorter stacks, or none. */
 	REEL_MARK_STEP = 3,
+	/* How far the wall clock may have been off: at the start and end. */
+	REEL_MARK_CLOCK = 4,
+	/* The wall clock was set, or the host slept. */
+	REEL_MARK_JUMP = 5,
 };
 
 /* "mark" for kinds of later versions. */
@@ -581,6 +585,8 @@ struct reel_rewrite_counts {
 	uint64_t lost_samples, lost_side_records;
 	/* Scrub: values of outer calls that samples with many of them have no room for. */
 	uint64_t values_left_out;
+	/* Merge: the most that a host's wall clock may have been off, in ns; 0: unknown. */
+	uint64_t clock_error;
 };
 
 /*

@@ -226,14 +226,17 @@ static void publish(struct recording *recording, const struct reel_output_counts
 static struct reel_error *turn(struct recording *recording)
 {
 	struct reel_output_counts counts;
+	bool jumped;
 
 	TRY(recording_follow_cpus(recording));
 	TRY(recording_cycle(recording));
+	TRY(recording_watch_clock(recording, &jumped));
 	if (recording->signals.protect)
 		TRY(protect(recording));
 	if (recording->options->overwrite_time)
 		TRY(recording_flight_turn(recording));
-	if (reel_output_rotation_is_due(recording->output, reel_now()))
+	if ((jumped && reel_options_rotates(recording->options)) ||
+	    reel_output_rotation_is_due(recording->output, reel_now()))
 		TRY(recording_rotate(recording));
 	if (reel_now() >= reel_output_flush_time(recording->output))
 		TRY(recording_flush(recording));

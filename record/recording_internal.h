@@ -8,6 +8,7 @@
 #include "record/command.h"
 #include "record/budget/governor.h"
 #include "record/host/cpus.h"
+#include "record/host/wall_clock.h"
 #include "record/processes/kernel_symbols.h"
 #include "record/embedding/embedding.h"
 #include "record/jit/java_asker.h"
@@ -162,6 +163,7 @@ struct recording {
 	struct recording_flight flight;
 	struct recording_last last_trigger, last_step; /* steps have no file */
 	struct reel_triggers *triggers;		       /* NULL: none */
+	struct reel_wall_clock wall_clock;	       /* at the last jump, or the start */
 	struct recording_end end;
 };
 
@@ -221,6 +223,14 @@ struct reel_error *recording_flight_finish(struct recording *recording) REEL_MUS
 /* ---- recording_cpus.c: CPUs that come and go ---- */
 
 struct reel_error *recording_follow_cpus(struct recording *recording) REEL_MUST_CHECK;
+
+/* ---- recording_clock.c: the wall clock ---- */
+
+/* A MARK of how far it may be off. */
+struct reel_error *recording_mark_clock(struct recording *recording) REEL_MUST_CHECK;
+/* Marks a jump; *jumped_ret: from here on, times of this part would be wrong. */
+struct reel_error *recording_watch_clock(struct recording *recording,
+					 bool *jumped_ret) REEL_MUST_CHECK;
 
 /* ---- recording_governor.c: --cpu-limit and --target-samples ---- */
 

@@ -127,6 +127,7 @@ struct reel_error *recording_write_head(struct recording *recording)
 	}
 	if (recording->unreadable)
 		TRY(write_note(recording, recording->stream.part_begin, recording->unreadable));
+	TRY(recording_mark_clock(recording));
 	/* The ring has the head in its own block. */
 	return options->overwrite_time ? reel_output_flush(recording->output) : NULL;
 }
@@ -776,6 +777,7 @@ static struct reel_error *write_end(struct recording *recording, enum reel_end_r
 		reel_function_table_end(recording->functions);
 	TRY(recording_flush(recording));
 	TRY(write_ring_users(recording));
+	TRY(recording_mark_clock(recording));
 	record.end = (struct reel_record_end){
 		.time = reel_now(),
 		.reason = reason,

@@ -122,6 +122,9 @@ static void visit_marks(const struct reel_capture *capture, const struct visit *
 					     .text = marks[i].text,
 					     .name = reel_mark_name(marks[i].kind) };
 
+		/* Each part has two of them. */
+		if (marks[i].kind == REEL_MARK_CLOCK)
+			continue;
 		visit->visit(visit->context, &mark);
 	}
 }

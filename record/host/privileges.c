@@ -171,6 +171,10 @@ static const struct {
 	{ ALL, "membarrier" },
 	{ ALL, "mremap" },
 	{ ALL, "munmap" },
+	/* The state of the wall clock; setting it takes CAP_SYS_TIME. */
+	{ MAIN, "adjtimex" },
+	{ MAIN, "clock_adjtime" },
+	{ MAIN, "clock_adjtime64" },
 	/* threads, time, random numbers */
 	{ ALL, "clock_getres" },
 	{ ALL, "clock_getres_time64" },

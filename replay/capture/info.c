@@ -238,6 +238,8 @@ const char *reel_mark_name(uint64_t kind)
 		[REEL_MARK_TRIGGER] = "trigger",
 		[REEL_MARK_NOTE] = "note",
 		[REEL_MARK_STEP] = "step",
+		[REEL_MARK_CLOCK] = "clock",
+		[REEL_MARK_JUMP] = "jump",
 	};
 
 	return NAME_OF(names, kind, "mark");

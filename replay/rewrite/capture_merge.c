@@ -6,6 +6,7 @@
 
 #include "base/output_file.h"
 #include "base/sized.h"
+#include "format/clock_text.h"
 #include "replay/rewrite/merge.h"
 #include "replay/rewrite/rewrite.h"
 
@@ -370,6 +371,15 @@ static struct reel_error *copy_unknown(struct reel_merge_copy *copy,
 	return reel_writer_copy(copy->merge->writer, copy->block_type, frame, NULL);
 }
 
+static void note_clock(struct reel_merge *merge, const struct reel_record_mark *mark)
+{
+	struct reel_clock_state state;
+
+	if (mark->kind == REEL_MARK_CLOCK && reel_clock_text_parse(mark->text, &state) &&
+	    state.error * 1000 > merge->counts.clock_error)
+		merge->counts.clock_error = state.error * 1000;
+}
+
 static struct reel_error *copy_item(void *context, struct reel_block_item *item)
 {
 	struct reel_merge_copy *copy = context;
@@ -377,6 +387,8 @@ static struct reel_error *copy_item(void *context, struct reel_block_item *item)
 	switch (item->kind) {
 	case REEL_ITEM_RECORD:
 		copy->merge->counts.unknown += item->record.has_more;
+		if (item->record.id == REEL_RECORD_MARK)
+			note_clock(copy->merge, &item->record.mark);
 		if ((item->record.id == REEL_RECORD_LOSS &&
 		     !is_in_time(copy, item->record.loss.time)) ||
 		    (item->record.id == REEL_RECORD_MARK &&
