@@ -101,6 +101,8 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 		until = reel_jit_code_due(recording->jit_code);
 	if (recording->flight.end && recording->flight.end < until)
 		until = recording->flight.end;
+	if (recording->activation.next && recording->activation.next < until)
+		until = recording->activation.next;
 	/* Otherwise a flush just missed would wait for the next timeout. */
 	if (reel_output_flush_time(recording->output) < until)
 		until = reel_output_flush_time(recording->output);
@@ -298,6 +300,7 @@ static struct reel_error *record(struct recording *recording)
 		else
 			error = wait_for_data(recording, &set);
 		check_end(recording);
+		recording_watch_activation(recording);
 		if (!error && !recording->end.asked && !recording->governor.paused)
 			error = turn(recording);
 		if (!error && !recording->end.asked)
@@ -317,10 +320,13 @@ static struct reel_error *start(struct recording *recording, int *exit_status_re
 	const struct reel_options *options = recording->options;
 	struct reel_error *error = recording_begin_governor(recording);
 
+	recording_begin_activation(recording);
 	if (!error)
 		error = reel_sampler_enable(recording->sampler);
 	if (error)
 		return error;
+	if (recording->activation.rests)
+		reel_sampler_rest(recording->sampler, true);
 	reel_inspector_hurry(recording->inspector);
 	if (options->duration)
 		recording->end.deadline = reel_now() + options->duration;

@@ -99,3 +99,23 @@ bool recording_is_overrun(const struct recording *recording)
 {
 	return waiting_now(recording) >= BACKLOG_END;
 }
+
+/* ---- all limits together ------------------------------------------------------------------ */
+
+void recording_set_pause(struct recording *recording)
+{
+	reel_sampler_pause(recording->sampler, recording->governor.paused ||
+						       recording->activation.rests ||
+						       recording->memory.level >= MEMORY_SAMPLES);
+}
+
+void recording_cap_stacks(struct recording *recording)
+{
+	uint32_t cap = recording->governor.n_ticks ? recording->governor.max_stack
+						   : (uint32_t)recording->options->max_stack;
+
+	if (recording->memory.level >= MEMORY_STACKS && cap > REEL_GOVERNOR_STACK_MIN)
+		cap = REEL_GOVERNOR_STACK_MIN;
+	reel_sampler_cap_stack(recording->sampler, cap);
+	reel_sampler_limit_stack(recording->sampler, recording->backlog.stack_limit);
+}

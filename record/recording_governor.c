@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures what recording costs and how many samples arrive, and does what the governor decides; and
- * has the kernel take as much as all limits allow. */
+/* Measures what recording costs and how many samples arrive, and does what the governor decides. */
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -34,23 +33,6 @@ static uint64_t samples_now(const struct recording *recording)
 {
 	return reel_output_counts(recording->output).samples +
 	       reel_losses_samples(recording->losses);
-}
-
-void recording_set_pause(struct recording *recording)
-{
-	reel_sampler_pause(recording->sampler,
-			   recording->governor.paused || recording->memory.level >= MEMORY_SAMPLES);
-}
-
-void recording_cap_stacks(struct recording *recording)
-{
-	uint32_t cap = recording->governor.n_ticks ? recording->governor.max_stack
-						   : (uint32_t)recording->options->max_stack;
-
-	if (recording->memory.level >= MEMORY_STACKS && cap > REEL_GOVERNOR_STACK_MIN)
-		cap = REEL_GOVERNOR_STACK_MIN;
-	reel_sampler_cap_stack(recording->sampler, cap);
-	reel_sampler_limit_stack(recording->sampler, recording->backlog.stack_limit);
 }
 
 static struct reel_error *apply(struct recording *recording, const char *why)

@@ -102,6 +102,14 @@ struct recording_flight {
 	bool said_limit; /* of files in an hour */
 };
 
+/* Of --activate. */
+struct recording_activation {
+	bool rests;    /* no samples are taken now */
+	uint64_t next; /* when that changes */
+	/* ns of this file in which samples were taken, up to `since`. */
+	uint64_t active, since;
+};
+
 /* For --status; texts "" and NULL: none. */
 struct recording_last {
 	uint64_t n, time; /* Unix time */
@@ -159,6 +167,7 @@ struct recording {
 	struct recording_backlog backlog;
 	struct reel_governor governor; /* n_ticks 0: no limit and no target */
 	struct recording_governing governing;
+	struct recording_activation activation;
 	struct recording_memory memory;
 	struct recording_flight flight;
 	struct recording_last last_trigger, last_step; /* steps have no file */
@@ -224,6 +233,15 @@ struct reel_error *recording_flight_finish(struct recording *recording) REEL_MUS
 
 struct reel_error *recording_follow_cpus(struct recording *recording) REEL_MUST_CHECK;
 
+/* ---- recording_activation.c: --activate ---- */
+
+/* Call it before the sampler is enabled. */
+void recording_begin_activation(struct recording *recording);
+/* Begins or ends to take samples if it is time. */
+void recording_watch_activation(struct recording *recording);
+/* How much of a file's time was sampled; the next file begins. */
+void recording_describe_activation(struct recording *recording, char text[128]);
+
 /* ---- recording_clock.c: the wall clock ---- */
 
 /* A MARK of how far it may be off. */
@@ -240,10 +258,6 @@ struct reel_error *recording_begin_governor(struct recording *recording) REEL_MU
 struct reel_error *recording_govern(struct recording *recording) REEL_MUST_CHECK;
 /* While the governor pauses, nothing is read: what the rings have no room for counts as lost. */
 void recording_wait_paused(struct recording *recording);
-
-/* Has samples taken, or not, and stacks up to a size, as all limits together allow. */
-void recording_set_pause(struct recording *recording);
-void recording_cap_stacks(struct recording *recording);
 
 /* ---- recording_memory.c: --memory-limit ---- */
 
@@ -269,5 +283,8 @@ bool recording_limited_at(const struct recording *recording, uint64_t time);
 bool recording_drops(struct recording *recording);
 /* Whether the recording has to end because of waiting data. */
 bool recording_is_overrun(const struct recording *recording);
+/* Has samples taken, or not, and stacks up to a size, as all limits together allow. */
+void recording_set_pause(struct recording *recording);
+void recording_cap_stacks(struct recording *recording);
 
 #endif

@@ -758,6 +758,16 @@ static struct reel_error *write_ring_users(struct recording *recording)
 	return write_note(recording, reel_now(), text);
 }
 
+static struct reel_error *note_activation(struct recording *recording)
+{
+	char text[128];
+
+	if (!recording->options->activate_time)
+		return NULL;
+	recording_describe_activation(recording, text);
+	return write_note(recording, reel_now(), text);
+}
+
 static struct reel_error *end_dump(struct recording *recording, const struct reel_record_end *end)
 {
 	if (!recording->flight.end)
@@ -777,6 +787,7 @@ static struct reel_error *write_end(struct recording *recording, enum reel_end_r
 		reel_function_table_end(recording->functions);
 	TRY(recording_flush(recording));
 	TRY(write_ring_users(recording));
+	TRY(note_activation(recording));
 	TRY(recording_mark_clock(recording));
 	record.end = (struct reel_record_end){
 		.time = reel_now(),

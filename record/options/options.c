@@ -80,6 +80,7 @@ enum long_option {
 	OPTION_NO_INTERPRETERS,
 	OPTION_JAVA_PERFMAP,
 	OPTION_CALL_GRAPH,
+	OPTION_ACTIVATE,
 	OPTION_CPU_LIMIT,
 	OPTION_TARGET_SAMPLES,
 	OPTION_OFF_CPU,
@@ -156,6 +157,10 @@ static const struct argp_option argp_options[] = {
 	  0 },
 	{ "max-stack", OPTION_MAX_STACK, "BYTES", 0,
 	  "Record up to BYTES of each stack (512K, at most 1M)", 0 },
+	{ "activate", OPTION_ACTIVATE, "TIME/PERIOD", 0,
+	  "Take samples only for TIME at the start of each PERIOD of the wall clock, such as "
+	  "10s/5m: on all hosts at the same time",
+	  0 },
 	{ "cpu-limit", OPTION_CPU_LIMIT, "PERCENT", 0,
 	  "Use at most PERCENT of each CPU for recording, such as 0.5, over each 10 s: lower the "
 	  "frequency, then cut stacks, then pause (no limit)",
@@ -447,6 +452,21 @@ static void parse_cpu_limit(struct argp_state *state, const char *text, uint64_t
 			   text);
 }
 
+/* 10s/5m */
+static void parse_activate(struct argp_state *state, const char *text, struct reel_options *options)
+{
+	const char *slash = strchrnul(text, '/');
+	_cleanup_free_ char *time = need(state, strndup(text, (size_t)(slash - text)));
+
+	check(state, "--activate", reel_quantity_duration(time, &options->activate_time));
+	check(state, "--activate",
+	      reel_quantity_duration(slash + (*slash == '/'), &options->activate_period));
+	if (options->activate_time < 100 * REEL_NS_PER_MS ||
+	    options->activate_period <= options->activate_time)
+		argp_error(state,
+			   "--activate: TIME must be at least 100ms, and PERIOD longer than it");
+}
+
 /* 40000/h */
 static void parse_target(struct argp_state *state, const char *text, struct reel_options *options)
 {
@@ -665,6 +685,10 @@ static void check_together(struct argp_state *state, struct reel_options *option
 		argp_error(state,
 			   "--cpu-limit cannot be combined with --off-cpu=all: each wait costs "
 			   "time");
+	if (options->activate_time && (options->off_cpu || has_event(options, "off-cpu") ||
+				       options->target_samples || options->overwrite_time))
+		argp_error(state, "--activate cannot be combined with --off-cpu, --target-samples "
+				  "or --overwrite");
 	if (options->java_perfmap && options->no_jit_names)
 		argp_error(state,
 			   "--java-perfmap cannot be combined with --no-jit-names or --no-symbols");
@@ -769,6 +793,9 @@ static error_t parse_other(int key, char *argument, struct argp_state *state,
 		if (strcmp(argument, "none") != 0)
 			check(state, "--max-rate",
 			      reel_quantity_number(argument, 1, 10000000, &options->max_rate));
+		return 0;
+	case OPTION_ACTIVATE:
+		parse_activate(state, argument, options);
 		return 0;
 	case OPTION_CPU_LIMIT:
 		parse_cpu_limit(state, argument, &options->cpu_limit);

@@ -84,6 +84,8 @@ struct reel_options {
 	enum reel_kallsyms_wanted kallsyms;
 	bool frame_chain;
 	uint64_t duration;     /* ns, 0: no end */
+	/* ns; 0: always */
+	uint64_t activate_time, activate_period;
 	uint64_t cpu_limit;    /* millionths of each CPU; 0: none */
 	uint64_t memory_limit; /* bytes; 0: none */
 	/* Samples per time in ns; 0: as many as the frequency gives. */

@@ -352,6 +352,17 @@ void reel_sampler_pause(struct reel_sampler *sampler, bool pause)
 	sampler->control->paused = pause;
 }
 
+void reel_sampler_rest(struct reel_sampler *sampler, bool rests)
+{
+	for (size_t i = 0; i < sampler->n_cpu_events; i++) {
+		if (!sampler->cpu_events[i].enables_itself)
+			ioctl(sampler->cpu_events[i].fd,
+			      rests ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+	}
+	/* New ones do the same. */
+	sampler->is_enabled = !rests;
+}
+
 bool reel_sampler_measure(struct reel_sampler *sampler)
 {
 	sampler->statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);

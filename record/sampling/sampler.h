@@ -220,6 +220,8 @@ void reel_sampler_cap_stack(struct reel_sampler *sampler, uint32_t bytes);
 void reel_sampler_slow_down(struct reel_sampler *sampler, double slowness);
 /* Takes no samples meanwhile. */
 void reel_sampler_pause(struct reel_sampler *sampler, bool pause);
+/* Stops the perf events meanwhile, so that they cost nothing; use it with reel_sampler_pause. */
+void reel_sampler_rest(struct reel_sampler *sampler, bool rests);
 /*
  * Has the kernel measure the run time of BPF programs, of others, too, until the sampler is closed.
  * False if it cannot: before Linux 5.8, or without CAP_SYS_ADMIN.
