@@ -413,16 +413,17 @@ static void print_summary(struct recording *recording)
 	}
 	print_embedded(recording);
 	name_parts(recording, where, sizeof(where));
-	reel_progress_summary(&counts, recording->losses,
-			      &(struct reel_progress_shortage){
-				      .above_rate = recording->stream.above_rate,
-				      .dropped = recording->backlog.n_dropped,
-				      .cut = recording->backlog.n_cut,
-				      .left_out = reel_inspector_left_out(recording->inspector),
-				      .side_limit = reel_budget_has_refused(recording->budget),
-				      .paused = recording->governor.paused_time,
-			      },
-			      where);
+	reel_progress_summary(
+		&counts, recording->losses,
+		&(struct reel_progress_shortage){
+			.above_rate = recording->stream.above_rate,
+			.dropped = recording->backlog.n_dropped,
+			.cut = recording->backlog.n_cut,
+			.left_out = reel_inspector_left_out(recording->inspector),
+			.side_limit = reel_budget_has_refused(recording->budget),
+			.paused = reel_governor_paused_time(&recording->governor, reel_now()),
+		},
+		where);
 }
 
 /* Ends the command if it still runs, and takes its exit status. */

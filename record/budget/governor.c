@@ -192,6 +192,11 @@ static enum reel_governor_reason cost_step(struct reel_governor *governor, uint6
 	return REEL_GOVERNOR_ROOM;
 }
 
+uint64_t reel_governor_paused_time(const struct reel_governor *governor, uint64_t now)
+{
+	return governor->paused_time + (governor->paused ? now - governor->pause_began : 0);
+}
+
 /* ---- rate ----------------------------------------------------------------------------------- */
 
 /* How long RATE_SAMPLES take at the wanted rate, in ns. */

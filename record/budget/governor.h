@@ -45,7 +45,6 @@ struct reel_governor {
 	double cpu;	    /* CPUs, over the window */
 	double sample_rate; /* samples per second when it was last known */
 	uint64_t n_steps;
-	uint64_t paused_time; /* ns, of ended pauses */
 
 	/* Private. */
 	double cost_frequency, rate_frequency; /* what each allows */
@@ -53,8 +52,9 @@ struct reel_governor {
 		uint64_t time, cost;
 	} ticks[REEL_GOVERNOR_TICKS + 2];
 	uint64_t n_ticks;
-	uint64_t step_time, lower_time, raise_delay, pause_began;
-	bool raised; /* the last step because of the cost was up */
+	uint64_t step_time, lower_time, raise_delay;
+	uint64_t paused_time, pause_began; /* of ended pauses; of the last one */
+	bool raised;			   /* the last step because of the cost was up */
 	uint64_t rate_time, rate_samples;
 };
 
@@ -62,6 +62,8 @@ struct reel_governor {
 void reel_governor_begin(struct reel_governor *governor,
 			 const struct reel_governor_options *options, uint64_t now, uint64_t cost,
 			 uint64_t samples);
+/* ns of all pauses. */
+uint64_t reel_governor_paused_time(const struct reel_governor *governor, uint64_t now);
 /* Call about each REEL_GOVERNOR_TICK, or earlier when much was spent. */
 enum reel_governor_reason reel_governor_step(struct reel_governor *governor, uint64_t now,
 					     uint64_t cost, uint64_t samples);

@@ -29,6 +29,7 @@ struct host {
 	uint64_t history[WINDOW + 1];
 	size_t n;
 	unsigned int n_changes, n_pauses;
+	uint64_t paused; /* ns */
 };
 
 static void begin(struct host *host, double cpu_limit, double target, double frequency)
@@ -90,6 +91,7 @@ static void run(struct host *host, const struct load *load, double seconds)
 		host->rest -= (uint64_t)host->rest;
 		host->cost += (uint64_t)(cost * (double)SECOND);
 		host->now += TURN;
+		host->paused += governor->paused ? TURN : 0;
 		/* Of a window ago, or 0. */
 		before = host->history[host->n % (WINDOW + 1)];
 		host->history[(host->n++ + WINDOW) % (WINDOW + 1)] = host->cost;
@@ -149,6 +151,12 @@ TEST(test_fork_storm)
 	assert_true(host.governor.frequency == REEL_GOVERNOR_FREQUENCY_MIN);
 	assert_int_equal(host.governor.max_stack, REEL_GOVERNOR_STACK_MIN);
 	assert_true(host.n_pauses > 100);
+	assert_int_equal(reel_governor_paused_time(&host.governor, host.now), host.paused);
+	/* A pause that goes on counts, too. */
+	while (!host.governor.paused)
+		run(&host, &load, 0.1);
+	run(&host, &load, 0.2);
+	assert_int_equal(reel_governor_paused_time(&host.governor, host.now), host.paused);
 	/* Samples are taken in between. */
 	assert_true(host.samples > 3600 * 2);
 	run(&host, &(struct load){ .fixed = 0.0005, .per_sample = 5e-6, .busy = 2 }, 1800);
