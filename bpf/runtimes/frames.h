@@ -21,6 +21,7 @@
 #define REEL_FRAMES_PTHREAD_SIZE 4096
 /* Enough for 1,000 threads, or for 512 frames. */
 #define REEL_FRAMES_READS_MAX 2048
+#define REEL_FRAMES_STEPS     32
 /* The stage of all interpreters at which nothing is left to read. */
 #define REEL_FRAMES_END 0xffffffff
 

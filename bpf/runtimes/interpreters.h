@@ -67,6 +67,16 @@ __noinline bool reel_frames_step_current(__u32 slot)
 	return s && reel_frames_step(NULL, s, slot);
 }
 
+/* False at the end.  The verifier follows each turn of a loop: so the turns are a loop in a loop. */
+__noinline bool reel_frames_steps_current(__u32 slot)
+{
+	for (__u32 i = 0; i < REEL_FRAMES_STEPS; i++) {
+		if (!reel_frames_step_current(slot))
+			return false;
+	}
+	return true;
+}
+
 /* Stores the current thread's frames in the sample. */
 __noinline int reel_frames_store(__u32 slot)
 {
@@ -74,8 +84,8 @@ __noinline int reel_frames_store(__u32 slot)
 
 	if (!s || !reel_frames_begin(REEL_TASK_CURRENT(), s))
 		return 0;
-	for (__u32 i = 0; i < REEL_FRAMES_READS_MAX; i++) {
-		if (!reel_frames_step_current(slot))
+	for (__u32 i = 0; i < REEL_FRAMES_READS_MAX / REEL_FRAMES_STEPS; i++) {
+		if (!reel_frames_steps_current(slot))
 			break;
 	}
 	return 0;
