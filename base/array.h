@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -30,6 +31,15 @@ static inline bool reel_array_reserve(void *array, size_t count, size_t *capacit
 	(reel_array_reserve(&(array), (count), &(capacity), sizeof(*(array)))                      \
 		 ? ((array)[(count)++] = __VA_ARGS__, (struct reel_error *)NULL)                   \
 		 : reel_error_no_memory())
+
+/* A number to sort by, and the index of its item. */
+struct reel_sort_key {
+	uint64_t key;
+	size_t item;
+};
+
+/* Sorts by `key`, and leaves equal ones in their order; false without memory.  Faster than qsort. */
+bool reel_sort_keys(struct reel_sort_key *keys, size_t n);
 
 /*
  * The number of items, of `n` in order, for which `is_before` is true: an expression with the

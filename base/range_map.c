@@ -125,11 +125,13 @@ static struct reel_error *flatten(struct reel_range_map *map, uint32_t *items)
 struct reel_error *reel_range_map_build(struct reel_range_map *map)
 {
 	_cleanup_free_ uint32_t *items = NULL;
-	bool disjoint = true;
+	bool sorted = true, disjoint = true;
 
 	if (map->n > UINT32_MAX)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than 2^32 address ranges");
-	if (map->n)
+	for (size_t i = 1; i < map->n && sorted; i++)
+		sorted = compare_begins(&map->entries[i - 1], &map->entries[i]) <= 0;
+	if (!sorted)
 		qsort(map->entries, map->n, sizeof(*map->entries), compare_begins);
 	for (size_t i = 1; i < map->n && disjoint; i++)
 		disjoint = map->entries[i - 1].end <= map->entries[i].begin;

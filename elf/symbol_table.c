@@ -288,21 +288,29 @@ static int compare_candidates(const struct candidate *a, const struct candidate 
 }
 
 /* One pass over the symbols of an address: names are long, and any number can be at one address. */
-static size_t keep_best(struct candidates *candidates)
+static struct reel_error *keep_best(struct candidates *candidates)
 {
-	size_t n = 0;
+	struct candidates best = { .capacity = candidates->n };
+	_cleanup_free_ struct reel_sort_key *keys = calloc(candidates->n + 1, sizeof(*keys));
 
-	if (candidates->n)
-		qsort(candidates->all, candidates->n, sizeof(*candidates->all), compare_addresses);
-	for (size_t i = 0; i < candidates->n; i++) {
-		const struct candidate *it = &candidates->all[i];
-
-		if (!n || candidates->all[n - 1].address != it->address)
-			candidates->all[n++] = *it;
-		else if (compare_candidates(it, &candidates->all[n - 1]) < 0)
-			candidates->all[n - 1] = *it;
+	best.all = calloc(candidates->n + 1, sizeof(*best.all));
+	for (size_t i = 0; i < candidates->n && keys; i++)
+		keys[i] = (struct reel_sort_key){ candidates->all[i].address, i };
+	if (!keys || !best.all || !reel_sort_keys(keys, candidates->n)) {
+		free(best.all);
+		return reel_error_no_memory();
 	}
-	return n;
+	for (size_t i = 0; i < candidates->n; i++) {
+		const struct candidate *it = &candidates->all[keys[i].item];
+
+		if (!best.n || best.all[best.n - 1].address != it->address)
+			best.all[best.n++] = *it;
+		else if (compare_candidates(it, &best.all[best.n - 1]) < 0)
+			best.all[best.n - 1] = *it;
+	}
+	free(candidates->all);
+	*candidates = best;
+	return NULL;
 }
 
 /* Names a stub's target that has only an address, as objdump does without a symbol. */
@@ -365,6 +373,8 @@ static struct reel_error *build(struct reel_symbol_table *table,
 	table->symbols = calloc(n + n_stubs + 1, sizeof(*table->symbols));
 	if (!table->symbols)
 		return reel_error_no_memory();
+	/* Mostly the lowest: the ranges are in order then. */
+	TRY(add_stubs(table, candidates, stubs, n_stubs));
 	for (size_t i = 0; i < n; i++) {
 		const struct candidate *it = &candidates->all[i];
 		struct reel_symbol symbol = { it->address, it->limit, it->name, it->size != 0,
@@ -381,7 +391,6 @@ static struct reel_error *build(struct reel_symbol_table *table,
 		}
 		TRY(add_symbol(table, i, &symbol, (uint32_t)(it->size ? n + i : i)));
 	}
-	TRY(add_stubs(table, candidates, stubs, n_stubs));
 	return reel_range_map_build(&table->ranges);
 }
 
@@ -497,7 +506,8 @@ static struct reel_error *create(struct reel_elf_file *file, struct reel_elf_fil
 		return reel_error_no_memory();
 	error = of == SYMBOLS_OF_CODE ? read_symbols(table, file, debug, &candidates)
 				      : read_variables(file, debug, &candidates);
-	candidates.n = keep_best(&candidates);
+	if (!error)
+		error = keep_best(&candidates);
 	if (!error && file && of == SYMBOLS_OF_CODE)
 		error = reel_plt_read(file, &stubs, &n_stubs);
 	if (!error)
