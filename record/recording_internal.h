@@ -132,6 +132,7 @@ struct recording {
 	const char *unreadable; /* why processes cannot be read; NULL: they can */
 	double cpu_limit;	/* CPUs; 0: no limit */
 	struct reel_sampler_event *events;
+	uint64_t ring_size; /* bytes */
 	struct reel_budget *budget;
 	struct reel_inspector *inspector;
 	struct reel_module_table *modules;

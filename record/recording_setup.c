@@ -44,6 +44,12 @@
 /* Opening events for this many takes so long that a message is printed. */
 #define MANY_THREADS 1000
 
+/* Bytes of a ring, and of one for at most RARE_RATE samples per second on all CPUs: hardly any has
+ * more than 64 KB. */
+#define RING_SIZE      (16u << 20)
+#define RING_SIZE_RARE (4u << 20)
+#define RARE_RATE      100
+
 /* Of --cpu-limit, what images of modules may take while sampling. */
 #define IMAGES_SHARE 4
 
@@ -159,6 +165,24 @@ static struct reel_error *resolve_events(struct recording *recording)
 		}
 	}
 	return add_values(recording);
+}
+
+/* Rare samples need no large ring. */
+static uint64_t find_ring_size(const struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	uint64_t rate = 0;
+
+	if (options->ring_size)
+		return options->ring_size;
+	for (size_t i = 0; i < options->n_events; i++) {
+		const struct reel_sampler_event *event = &recording->events[i];
+
+		rate += event->frequency && !event->off_cpu ? event->frequency : RARE_RATE + 1;
+	}
+	if (options->target_samples || rate * recording->target.cpus_online > RARE_RATE)
+		return RING_SIZE;
+	return RING_SIZE_RARE;
 }
 
 /* Called before anything is written: a wrong number must not rename the last recording's file. */
@@ -315,7 +339,7 @@ static struct reel_error *open_sampler(struct recording *recording)
 		.kernel_chain = options->kernel_chain,
 		.frame_chain = options->frame_chain,
 		.max_stack = (uint32_t)options->max_stack,
-		.ring_size = options->ring_size,
+		.ring_size = recording->ring_size,
 		.rings = (uint32_t)options->rings,
 		.btf = options->btf,
 		.sandboxed = !options->no_sandbox,
@@ -699,6 +723,7 @@ struct reel_error *recording_open(struct recording *recording)
 	recording->cpu_limit =
 		(double)options->cpu_limit / 1e6 * (double)recording->target.cpus_online;
 	TRY(resolve_events(recording));
+	recording->ring_size = find_ring_size(recording);
 	/* Opening a FIFO may wait for its reader: signals still end the recorder. */
 	TRY(open_output(recording));
 	say_unreadable(recording);

@@ -89,7 +89,7 @@ struct reel_error *recording_write_head(struct recording *recording)
 		.cpus_possible = target->cpus_possible,
 		.cpus_online = target->cpus_online,
 		.max_stack = options->max_stack,
-		.ring_size = options->ring_size,
+		.ring_size = recording->ring_size,
 		.rings = options->rings,
 		.part = reel_output_part(recording->output),
 		.recording = { reel_output_recording_id(recording->output), REEL_FILE_ID_SIZE },

@@ -36,7 +36,6 @@
 #define OVERWRITE_DEFAULT  (64u << 20)
 #define OVERWRITE_MIN	   (4u << 20)
 #define AFTER_DEFAULT	   (10 * REEL_NS_PER_SECOND)
-#define RING_SIZE_DEFAULT  (16u << 20)
 #define RING_SIZE_MIN	   (64u << 10)
 #define RING_SIZE_MAX	   (1u << 30)
 #define RINGS_MAX	   256
@@ -252,7 +251,9 @@ static const struct argp_option argp_options[] = {
 	  "with the changed file",
 	  0 },
 	{ "ring-size", OPTION_RING_SIZE, "BYTES", 0,
-	  "Set the size of each ring buffer between kernel and recorder (16M)", 0 },
+	  "Set the size of each ring buffer between kernel and recorder (16M; 4M for at most 100 "
+	  "samples per second on all CPUs)",
+	  0 },
 	{ "rings", OPTION_RINGS, "N", 0,
 	  "Use N ring buffers (1); a CPU uses the ring buffer of its number modulo N", 0 },
 	{ "status", OPTION_STATUS, "FORMAT", OPTION_ARG_OPTIONAL,
@@ -964,7 +965,6 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 		.jit_code = JIT_CODE_DEFAULT,
 		.side_limit = SIDE_LIMIT_DEFAULT,
 		.embed_limit = EMBED_DEFAULT,
-		.ring_size = RING_SIZE_DEFAULT,
 		.rings = 1,
 		.level = 1,
 		.flush_interval = FLUSH_INTERVAL,

@@ -100,7 +100,7 @@ struct reel_options {
 	bool no_jit_names;
 	bool no_interpreters;
 	bool java_perfmap;
-	uint64_t ring_size;
+	uint64_t ring_size; /* 0: as the events need */
 	uint64_t rings;
 	const char *btf;
 	const char *otel_map;	 /* NULL: the default, if it exists; "none" */
