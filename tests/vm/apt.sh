@@ -3,7 +3,8 @@
 #
 # ARCH is `source` for the release's source packages (apt-get source).
 # The host's own dpkg and apt are not affected: all files are in the cache, and this apt's state has no installed packages.
-# Uses the mirror of the host's apt configuration (any format), or $STACKREEL_DEBIAN_MIRROR.
+# Uses the mirror of the host's apt configuration (any format), or $STACKREEL_DEBIAN_MIRROR; for Ubuntu's releases the folder ubuntu beside
+# that, or $STACKREEL_UBUNTU_MIRROR.
 # Fetches the package lists if they are missing or older than a day.  Status 77 if the mirror is unusable or incomplete.
 # E.g. apt.sh trixie arm64 apt-cache policy libdw-dev
 set -euo pipefail
@@ -38,13 +39,19 @@ mirror() {
 }
 
 setup() {
-	local url keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+	local url keyring=/usr/share/keyrings/debian-archive-keyring.gpg components=main
 	url=$(mirror)
+	case $suite in
+	jammy | noble)
+		url=${STACKREEL_UBUNTU_MIRROR:-${url%/debian*}/ubuntu} components="main universe"
+		keyring=$("$vm/sysroot.sh" trixie amd64 ubuntu-archive-keyring)/usr/share/keyrings/ubuntu-archive-keyring.gpg
+		;;
+	esac
 	[ -n "$url" ] || skip "no Debian mirror in this host's apt sources; set STACKREEL_DEBIAN_MIRROR to a Debian mirror's URL"
 	[ -e $keyring ] || skip "no $keyring; install the package debian-archive-keyring"
 	mkdir -p "$state"/{etc/apt/{apt.conf.d,preferences.d},var/{lib/{apt/lists/partial,dpkg},cache/apt/archives/partial,log/apt}}
 	: >"$state/var/lib/dpkg/status"
-	echo "$kind [signed-by=$keyring arch=$arch] $url $suite main" >"$state/etc/apt/sources.list"
+	echo "$kind [signed-by=$keyring arch=$arch] $url $suite $components" >"$state/etc/apt/sources.list"
 	# apt reads the host's configuration before this file: keep its proxies, clear its hooks and pins.
 	cat >"$state/apt.conf" <<-END
 		APT::Architecture "$arch";
