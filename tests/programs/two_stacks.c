@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs functions on a stack in the heap that call others on the thread's stack, and so on, with the
  * instructions, data and CFI of OCaml 5.3's runtime/amd64.S: caml_start_program (start_program),

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""The licences that files state are those of debian/copyright (DEP-5), by SPDX lines and by licensecheck, which also finds third-party code
+that someone pasted in; and each source in C states one."""
+
+import fnmatch
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+sys.path[:0] = ["tests"]
+from counting import Count
+
+# DEP-5's names for SPDX's.
+SPDX = {"Apache-2.0": "Apache-2.0", "GPL-2.0": "GPL-2", "GPL-2.0-only": "GPL-2", "Apache-2.0 OR GPL-2.0-only": "Apache-2.0 or GPL-2"}
+SOURCE = (".c", ".h", ".cc", ".S")
+
+
+def stanzas():
+    """(patterns, licence) of each Files stanza, in order: a later one wins."""
+    with open("debian/copyright", encoding="utf-8") as file:
+        for stanza in file.read().split("\n\n"):
+            fields = dict(re.findall(r"^([A-Z][A-Za-z-]+):((?:.*)(?:\n .*)*)", stanza, re.M))
+            if "Files" in fields:
+                yield fields["Files"].split(), fields["License"].split("\n")[0].strip()
+
+
+def main():
+    count = Count()
+    files = [name for name in subprocess.run(["git", "ls-files", "-z"], stdout=subprocess.PIPE, check=True, text=True).stdout.split("\0") if name]
+    licences = {}
+    for patterns, licence in stanzas():
+        found = [name for name in files if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+        count.ok("debian/copyright: files match " + " ".join(patterns), found)
+        licences.update(dict.fromkeys(found, licence))
+    stated = set()
+    for name in files:
+        with open(name, "rb") as file:
+            spdx = re.search(r"SPDX-License-Identifier: ([A-Za-z0-9. -]+?)(?: \*/)?$", file.read(400).decode("utf-8", "replace"), re.M)
+        if spdx:
+            stated.add(name)
+            count.ok(name, SPDX.get(spdx[1]) == licences[name], "%s, but debian/copyright says %s" % (spdx[1], licences[name]))
+    if not shutil.which("licensecheck"):
+        count.skip("licensecheck is not installed (packaging/deps.sh release)")
+        return count.finish()
+    # Not of texts of licences, or files that name several.
+    rest = [name for name in files if name not in stated and not re.search(r"COPYING|LICENSE|^debian/copyright$|^testdata/.*\.(reel|xz|data|folded)$", name)]
+    output = subprocess.run(["licensecheck", "-m", "--shortname-scheme=debian", *rest], stdout=subprocess.PIPE, check=True).stdout.decode("utf-8", "replace")
+    for line in output.splitlines():
+        name, found = line.split("\t")[:2]
+        if found == "UNKNOWN":
+            count.ok(name + " states its licence", not name.endswith(SOURCE))
+        else:
+            count.ok(name, licences[name].startswith(found), "%s, but debian/copyright says %s" % (found, licences[name]))
+    return count.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
