@@ -424,6 +424,18 @@ uninstall:
 			$(DESTDIR)$(FISHCOMPDIR)/$(program).fish) $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(wildcard docs/*.*)))
 	rm -rf $(addprefix $(DESTDIR)$(DOCDIR)/,$(doc_folders)) $(if $(PYTHONDIR),$(DESTDIR)$(PYTHONDIR)/stackreel)
 
+# ---- releases: docs/release.md ---------------------------------------------------------
+
+# The last commit as an archive. The same commit and version of zstd give the same bytes on each machine.
+dist_file := stackreel-$(VERSION).tar.zst
+.PHONY: dist
+dist:
+	$(Q)git diff --quiet HEAD || { echo "dist: uncommitted changes; commit them first" >&2; exit 1; }
+	$(Q)mkdir -p $(O)
+	$(Q)git -c tar.umask=0022 archive --prefix=stackreel-$(VERSION)/ -o $(O)/dist.tar HEAD
+	$(Q)zstd -q -f -19 -T1 --rm $(O)/dist.tar -o $(O)/$(dist_file)
+	$(Q)cd $(O) && sha256sum $(dist_file) | tee $(dist_file).sha256
+
 # Not of nested object directories (tests build in several), where compilers may be writing them.
 built_rooms := $(wildcard $(addprefix $(O)/,$(wildcard */)))
 -include $(if $(built_rooms),$(shell find $(built_rooms) -name '*.d'))
@@ -513,4 +525,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  soak  vm-test  vm-capture"
+	@echo "  all  static  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  soak  vm-test  vm-capture  dist"
