@@ -428,13 +428,15 @@ uninstall:
 
 # The last commit as an archive. The same commit and version of zstd give the same bytes on each machine.
 dist_file := stackreel-$(VERSION).tar.zst
-.PHONY: dist
+.PHONY: dist release-check
 dist:
 	$(Q)git diff --quiet HEAD || { echo "dist: uncommitted changes; commit them first" >&2; exit 1; }
 	$(Q)mkdir -p $(O)
 	$(Q)git -c tar.umask=0022 archive --prefix=stackreel-$(VERSION)/ -o $(O)/dist.tar HEAD
 	$(Q)zstd -q -f -19 -T1 --rm $(O)/dist.tar -o $(O)/$(dist_file)
 	$(Q)cd $(O) && sha256sum $(dist_file) | tee $(dist_file).sha256
+release-check:
+	$(Q)O=$(O) packaging/release/check
 
 # Not of nested object directories (tests build in several), where compilers may be writing them.
 built_rooms := $(wildcard $(addprefix $(O)/,$(wildcard */)))
@@ -525,4 +527,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  soak  vm-test  vm-capture  dist"
+	@echo "  all  static  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  soak  vm-test  vm-capture  dist  release-check"

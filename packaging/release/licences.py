@@ -43,7 +43,7 @@ def main():
             stated.add(name)
             count.ok(name, SPDX.get(spdx[1]) == licences[name], "%s, but debian/copyright says %s" % (spdx[1], licences[name]))
     if not shutil.which("licensecheck"):
-        count.skip("licensecheck is not installed (packaging/deps.sh release)")
+        count.skip("licensecheck is not installed (docs/release.md)")
         return count.finish()
     # Not of texts of licences, or files that name several.
     rest = [name for name in files if name not in stated and not re.search(r"COPYING|LICENSE|^debian/copyright$|^testdata/.*\.(reel|xz|data|folded)$", name)]

@@ -26,6 +26,7 @@ tar -c --exclude=./.git --exclude='./build*' . | tar -x -C "$work/stackreel"
 version=$(dpkg-parsechangelog -S Version)
 ok "the version equals the header's" grep -q "REEL_VERSION_STRING \"$version\"" include/stackreel.h
 ok "... and the RPM's" grep -q "^Version: *$version\$" packaging/stackreel.spec
+ok "... and the man page's" grep -q "^.TH .*\"stackreel $version\"" docs/man/stackreel.1
 build() (cd "$work/stackreel" && DEB_BUILD_OPTIONS="parallel=$(nproc) noautodbgsym noopt" dpkg-buildpackage -us -uc >"$work/build.log" 2>&1) || { tail -n 40 "$work/build.log" && false; }
 ok "build the packages" build
 [ "$failed" = 0 ] || finish
