@@ -68,8 +68,7 @@ werror := $(if $(WERROR),-Werror)
 warnings := -Wall -Wextra $(werror) -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef -Wpointer-arith \
 	-Wformat=2 -Wno-missing-field-initializers -Wno-psabi
 ifeq ($(SAN),fuzz)
-# With all inlined, format/codec/dense_words.c takes a minute.
-san_flags := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer '-DREEL_BOTH_WAYS=static inline'
+san_flags := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 # Linking so many programs with sanitizers takes half as long.
 linker := $(if $(shell command -v ld.lld),-fuse-ld=lld)
 else ifeq ($(SAN),1)

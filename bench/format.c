@@ -126,8 +126,7 @@ static double run_encoder(const struct shape *shape, double generator)
 	double start;
 
 	bench_create(shape, &bench);
-	must(reel_sample_encoder_create(REEL_COLUMNS,
-					&(struct reel_sample_target){ .word_bits = 64 }, &encoder));
+	must(reel_sample_encoder_create(&(struct reel_sample_target){ .word_bits = 64 }, &encoder));
 	start = seconds();
 	for (uint64_t i = 0; i < shape->samples; i++) {
 		next_sample(&bench, i, &sample);

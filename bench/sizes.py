@@ -37,8 +37,7 @@ def of_workload(name, frequency, seconds, quick):
     """Info by name of a way to record."""
     words = captures.command(name, seconds)
     work, found, failed = CACHE / "sizes", {}, {}
-    # "ours" has raw stacks; the outputs of `stackreel scrub` and `shrink` are dense, the recorder's own scrubbed output is
-    # not.
+    # "ours" has raw stacks.
     reel, changed = work.with_suffix(".reel"), work.with_suffix(".changed.reel")
     CACHE.mkdir(parents=True, exist_ok=True)
     captures.remove(reel)

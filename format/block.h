@@ -41,7 +41,7 @@ struct reel_file_header {
 
 enum reel_block_type {
 	REEL_BLOCK_SIDE = 1,	/* everything but samples */
-	REEL_BLOCK_SAMPLES = 2, /* SAMPLE_LAYOUT, LABELS, COLUMNS, DENSE */
+	REEL_BLOCK_SAMPLES = 2, /* SAMPLE_LAYOUT, LABELS, COLUMNS */
 	REEL_BLOCK_INDEX = 3,	/* INDEX_ENTRY */
 	REEL_BLOCK_KEYS = 4,	/* KEY; never encrypted */
 };

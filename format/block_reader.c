@@ -318,7 +318,6 @@ static struct reel_error *decode_known(struct reel_block_reader *block_reader,
 
 	switch (item->frame.id) {
 	case REEL_RECORD_COLUMNS:
-	case REEL_RECORD_DENSE:
 		return reel_samples_begin(block_reader->decoder, &item->frame);
 	case REEL_RECORD_SAMPLE_LAYOUT:
 		item->kind = REEL_ITEM_LAYOUT;

@@ -3,7 +3,7 @@
  * The records of a capture, one struct for each.  SPEC.md is normative; ids are fixed for ever, and
  * a retired id is not reused.
  *
- * All records except SAMPLE_LAYOUT, COLUMNS, DENSE and LABELS are a list of fields, each an unsigned number
+ * All records except SAMPLE_LAYOUT, COLUMNS and LABELS are a list of fields, each an unsigned number
  * or a string of bytes, in the order of the struct and of SPEC.md.  The tables in format/schema.c
  * describe the fields to the encoder, the decoder and `stackreel dump`.
  */
@@ -46,7 +46,6 @@ enum reel_record_id {
 	REEL_RECORD_CODE_END = 26,
 	REEL_RECORD_SAMPLE_LAYOUT = 32,
 	REEL_RECORD_COLUMNS = 35,
-	REEL_RECORD_DENSE = 37,
 	REEL_RECORD_LABELS = 38,
 	REEL_RECORD_FRAMES = 39,
 	REEL_RECORD_INDEX_ENTRY = 48,
@@ -449,10 +448,6 @@ enum reel_region_kind {
 #define REEL_CHAIN_MAX	     65536
 /* Threads named by samples of one block: it bounds a decoder's memory for them. */
 #define REEL_THREADS_MAX 65536
-/* Samples of a DENSE: unchanged ones take few bits, but still take time. */
-#define REEL_DENSE_SAMPLES_MAX 131072
-/* Addresses of chains of a DENSE, including unchanged ones. */
-#define REEL_DENSE_ADDRESSES_MAX (1u << 25)
 
 struct reel_range {
 	uint64_t offset, size; /* bytes from the region's start */

@@ -312,7 +312,6 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	[REEL_RECORD_LABELS] = { "LABELS", false, NULL, 0, 0 },
 	[REEL_RECORD_FRAMES] = { "FRAMES", false, NULL, 0, 0 },
 	[REEL_RECORD_COLUMNS] = { "COLUMNS", true, NULL, 0, 0 },
-	[REEL_RECORD_DENSE] = { "DENSE", true, NULL, 0, 0 },
 	SCHEMA(INDEX_ENTRY, false, index_entry),
 	SCHEMA(KEY, false, key),
 };

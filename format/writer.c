@@ -162,8 +162,7 @@ static struct reel_error *setup(struct reel_writer *writer, int fd, const char *
 	if (!writer->name)
 		return reel_error_no_memory();
 	TRY(make_file_id(file_id, writer->id));
-	TRY(reel_sample_encoder_create(writer->options.encoding, &writer->options.target,
-				       &writer->encoder));
+	TRY(reel_sample_encoder_create(&writer->options.target, &writer->encoder));
 	/* Last, because it takes over the descriptor. */
 	return open_file(writer, fd);
 }
@@ -336,14 +335,6 @@ static uint64_t expanded_size(const struct reel_sample *sample)
 	return size;
 }
 
-/* Whether a reader would reject the block with one more sample.  Some of DENSE take no bytes. */
-static bool is_dense_enough(const struct reel_writer *writer)
-{
-	uint32_t size = (uint32_t)sample_block_size(writer);
-
-	return writer->samples.samples >= reel_block_samples_max(size);
-}
-
 /* Ends the block if the sample does not fit. */
 static struct reel_error *make_place(struct reel_writer *writer, const struct reel_sample *sample)
 {
@@ -353,7 +344,7 @@ static struct reel_error *make_place(struct reel_writer *writer, const struct re
 		return NULL;
 	if (expanded < LARGE_SAMPLE &&
 	    expanded <= REEL_BLOCK_EXPANDED_MAX - writer->samples.expanded &&
-	    !reel_sample_encoder_is_full(writer->encoder) && !is_dense_enough(writer))
+	    !reel_sample_encoder_is_full(writer->encoder))
 		return NULL;
 	return flush(writer);
 }

@@ -17,7 +17,6 @@ struct reel_writer;
 
 struct reel_writer_options {
 	int level; /* zstd's; 0 means 3 */
-	enum reel_encoding encoding;
 	struct reel_sample_target target;
 	/* Close the sample block at this many expanded bytes (0: 64 MiB). */
 	uint64_t block_expanded;

@@ -3,32 +3,9 @@
  * COLUMNS (SPEC.md, section 6): similar values of all samples share streams, and words become
  * tokens that zstd compresses well.
  */
-#include <stdlib.h>
-
 #include "format/codec/columns.h"
 
-static struct reel_columns *columns_of(struct reel_coder *coder)
-{
-	return (struct reel_columns *)coder;
-}
-
-static struct reel_error *create(struct reel_coder **ret)
-{
-	struct reel_columns *columns = calloc(1, sizeof(*columns));
-
-	if (!columns)
-		return reel_error_no_memory();
-	columns->coder.operations = &reel_columns_operations;
-	*ret = &columns->coder;
-	return NULL;
-}
-
-static void destroy(struct reel_coder *coder)
-{
-	free(columns_of(coder));
-}
-
-static void forget(struct reel_columns *columns)
+void reel_columns_begin(struct reel_columns *columns)
 {
 	struct reel_word_model *model = &columns->model;
 
@@ -52,32 +29,26 @@ static void forget(struct reel_columns *columns)
 
 /* ---- encoding -------------------------------------------------------------------- */
 
-static void encode_begin(struct reel_coder *coder, const struct reel_sample_target *target)
+void reel_columns_encode_header(struct reel_columns *columns, const struct reel_sample *sample,
+				uint64_t parts)
 {
-	(void)target;
-	forget(columns_of(coder));
-}
+	struct reel_buffer *stream = &columns->out[REEL_STREAM_HEAD];
 
-static void encode_header(struct reel_coder *coder, const struct reel_sample_head *head)
-{
-	struct reel_columns *columns = columns_of(coder);
-	struct reel_buffer *stream = &columns->coder.out[REEL_STREAM_HEAD];
-
-	reel_buffer_zigzag(stream, (int64_t)(head->id - columns->previous_id));
-	reel_buffer_uleb(stream, head->thread);
-	reel_buffer_uleb(stream, head->cpu);
-	reel_buffer_uleb(stream, head->event);
-	reel_buffer_uleb(stream, head->weight);
-	reel_buffer_u8(stream, (uint8_t)head->where);
-	reel_buffer_uleb(stream, head->flags);
-	reel_buffer_uleb(stream, head->parts);
-	reel_buffer_uleb(stream, head->n_regions);
-	if (head->parts & REEL_PART_STEPS)
-		reel_buffer_uleb(stream, head->steps);
-	reel_buffer_zigzag(&columns->coder.out[REEL_STREAM_TIME],
-			   (int64_t)(head->time - columns->previous_time));
-	columns->previous_id = head->id;
-	columns->previous_time = head->time;
+	reel_buffer_zigzag(stream, (int64_t)(sample->id - columns->previous_id));
+	reel_buffer_uleb(stream, sample->thread);
+	reel_buffer_uleb(stream, sample->cpu);
+	reel_buffer_uleb(stream, sample->event);
+	reel_buffer_uleb(stream, sample->weight);
+	reel_buffer_u8(stream, (uint8_t)sample->where);
+	reel_buffer_uleb(stream, sample->flags);
+	reel_buffer_uleb(stream, parts);
+	reel_buffer_uleb(stream, sample->n_regions);
+	if (parts & REEL_PART_STEPS)
+		reel_buffer_uleb(stream, sample->steps);
+	reel_buffer_zigzag(&columns->out[REEL_STREAM_TIME],
+			   (int64_t)(sample->time - columns->previous_time));
+	columns->previous_id = sample->id;
+	columns->previous_time = sample->time;
 }
 
 static bool is_changed(const struct reel_columns *columns, size_t i)
@@ -90,10 +61,9 @@ static void mark_changed(struct reel_columns *columns, size_t i)
 	columns->changed[i / 8] |= (uint8_t)(1u << i % 8);
 }
 
-static void encode_pc(struct reel_coder *coder, const struct reel_sample *sample,
-		      const struct reel_thread_base *thread)
+void reel_columns_encode_pc(struct reel_columns *columns, const struct reel_sample *sample,
+			    const struct reel_thread_base *thread)
 {
-	struct reel_columns *columns = columns_of(coder);
 	const struct reel_register_slot *slots = sample->layout->slots;
 	size_t n = sample->layout->n_slots;
 	struct reel_word_place place = reel_pc_place(thread);
@@ -106,26 +76,24 @@ static void encode_pc(struct reel_coder *coder, const struct reel_sample *sample
 			mark_changed(columns, i);
 	if (sample->pc != thread->pc)
 		mark_changed(columns, n);
-	reel_buffer_append(&columns->coder.out[REEL_STREAM_REGISTERS], columns->changed, n / 8 + 1);
+	reel_buffer_append(&columns->out[REEL_STREAM_REGISTERS], columns->changed, n / 8 + 1);
 	if (is_changed(columns, n))
 		reel_columns_encode_word(columns, sample->pc, &place);
 }
 
-static void encode_place(struct reel_coder *coder, const struct reel_coder_region *region,
-			 const struct reel_region_base *base, uint64_t address, uint64_t size)
+void reel_columns_encode_place(struct reel_columns *columns, const struct reel_region *region,
+			       const struct reel_region_base *base)
 {
-	struct reel_buffer *stream = &coder->out[REEL_STREAM_REGIONS];
+	struct reel_buffer *stream = &columns->out[REEL_STREAM_REGIONS];
 
-	(void)region;
-	reel_buffer_zigzag(stream, (int64_t)(address - base->address));
-	reel_buffer_zigzag(stream, (int64_t)(address + size - (base->address + base->size)));
+	reel_buffer_zigzag(stream, (int64_t)(region->address - base->address));
+	reel_buffer_zigzag(
+		stream, (int64_t)(region->address + region->size - (base->address + base->size)));
 }
 
-static void encode_registers(struct reel_coder *coder, const struct reel_sample *sample,
-			     struct reel_thread_base *thread)
+void reel_columns_encode_registers(struct reel_columns *columns, const struct reel_sample *sample,
+				   struct reel_thread_base *thread)
 {
-	struct reel_columns *columns = columns_of(coder);
-
 	for (size_t i = 0; i < sample->layout->n_slots; i++) {
 		uint64_t value = reel_sample_knows(sample, i) ? sample->values[i] : 0;
 
@@ -139,29 +107,11 @@ static void encode_registers(struct reel_coder *coder, const struct reel_sample 
 	}
 }
 
-static void encode_words(struct reel_coder *coder, const struct reel_coder_region *region,
-			 struct reel_word_walk *walk, uint8_t *base)
-{
-	(void)region;
-	reel_columns_encode_words(columns_of(coder), walk, base);
-}
-
-/* Cuts the streams to their previous ends. */
-static void encode_undo(struct reel_coder *coder)
-{
-	(void)coder;
-}
-
-static void encode_end(struct reel_coder *coder)
-{
-	(void)coder;
-}
-
 /* ---- words, read ----------------------------------------------------------------- */
 
 static struct reel_cursor *stream_of(struct reel_columns *columns, enum reel_sample_stream stream)
 {
-	return &columns->coder.in[stream];
+	return &columns->in[stream];
 }
 
 static struct reel_error *corrupt(const char *what)
@@ -183,7 +133,7 @@ static uint64_t take_known_word(struct reel_columns *columns)
 
 static uint64_t take_new_word(struct reel_columns *columns, bool has_high, unsigned bytes)
 {
-	struct reel_cursor *in = columns->coder.in, *raw = &in[REEL_STREAM_RAW];
+	struct reel_cursor *in = columns->in, *raw = &in[REEL_STREAM_RAW];
 	uint64_t *highs = columns->model.highs, word;
 
 	if (has_high)
@@ -258,35 +208,32 @@ static uint64_t decode_word(struct reel_columns *columns, const struct reel_word
 static struct reel_error *check_words(const struct reel_columns *columns)
 {
 	for (size_t i = REEL_STREAM_GAPS; i <= REEL_STREAM_RAW; i++)
-		if (columns->coder.in[i].failed)
+		if (columns->in[i].failed)
 			return corrupt("invalid token of a word, or a stream is too short");
 	return NULL;
 }
 
 /* ---- decoding -------------------------------------------------------------------- */
 
-static struct reel_error *decode_begin(struct reel_coder *coder)
+struct reel_error *reel_columns_decode_header(struct reel_columns *columns, uint64_t *parts_ret,
+					      struct reel_sample *ret)
 {
-	forget(columns_of(coder));
-	return NULL;
-}
-
-static struct reel_error *decode_header(struct reel_coder *coder, struct reel_sample_head *ret)
-{
-	struct reel_columns *columns = columns_of(coder);
 	struct reel_cursor *stream = stream_of(columns, REEL_STREAM_HEAD);
 	struct reel_cursor *times = stream_of(columns, REEL_STREAM_TIME);
 
-	ret->id = columns->previous_id + (uint64_t)reel_cursor_zigzag(stream);
+	*ret = (struct reel_sample){
+		.id = columns->previous_id + (uint64_t)reel_cursor_zigzag(stream),
+	};
 	ret->thread = reel_cursor_uleb(stream);
 	ret->cpu = reel_cursor_uleb(stream);
 	ret->event = reel_cursor_uleb(stream);
 	ret->weight = reel_cursor_uleb(stream);
 	ret->where = reel_cursor_u8(stream);
 	ret->flags = reel_cursor_uleb(stream);
-	ret->parts = reel_cursor_uleb(stream);
+	*parts_ret = reel_cursor_uleb(stream);
 	ret->n_regions = reel_cursor_uleb(stream);
-	ret->steps = ret->parts & REEL_PART_STEPS ? reel_cursor_uleb(stream) : 0;
+	if (*parts_ret & REEL_PART_STEPS)
+		ret->steps = reel_cursor_uleb(stream);
 	ret->time = columns->previous_time + (uint64_t)reel_cursor_zigzag(times);
 	columns->previous_id = ret->id;
 	columns->previous_time = ret->time;
@@ -314,10 +261,10 @@ static struct reel_error *take_changed(struct reel_columns *columns,
 	return changed[n / 8] >> n % 8 > 1 ? corrupt("a nonexistent register changes") : NULL;
 }
 
-static struct reel_error *decode_pc(struct reel_coder *coder, const struct reel_sample *sample,
-				    const struct reel_thread_base *thread, uint64_t *ret)
+struct reel_error *reel_columns_decode_pc(struct reel_columns *columns,
+					  const struct reel_sample *sample,
+					  const struct reel_thread_base *thread, uint64_t *ret)
 {
-	struct reel_columns *columns = columns_of(coder);
 	struct reel_word_place place = reel_pc_place(thread);
 
 	TRY(take_changed(columns, sample));
@@ -326,24 +273,20 @@ static struct reel_error *decode_pc(struct reel_coder *coder, const struct reel_
 	return check_words(columns);
 }
 
-static void decode_place(struct reel_coder *coder, const struct reel_coder_region *region,
-			 const struct reel_region_base *base, uint64_t *address_ret,
-			 uint64_t *size_ret)
+void reel_columns_decode_place(struct reel_columns *columns, const struct reel_region_base *base,
+			       uint64_t *address_ret, uint64_t *size_ret)
 {
-	struct reel_cursor *stream = stream_of(columns_of(coder), REEL_STREAM_REGIONS);
+	struct reel_cursor *stream = stream_of(columns, REEL_STREAM_REGIONS);
 
-	(void)region;
 	*address_ret = base->address + (uint64_t)reel_cursor_zigzag(stream);
 	*size_ret =
 		base->address + base->size + (uint64_t)reel_cursor_zigzag(stream) - *address_ret;
 }
 
-static struct reel_error *decode_registers(struct reel_coder *coder,
-					   const struct reel_sample *sample,
-					   struct reel_thread_base *thread)
+struct reel_error *reel_columns_decode_registers(struct reel_columns *columns,
+						 const struct reel_sample *sample,
+						 struct reel_thread_base *thread)
 {
-	struct reel_columns *columns = columns_of(coder);
-
 	for (size_t i = 0; i < sample->layout->n_slots; i++) {
 		unsigned size = sample->layout->slots[i].size;
 		uint64_t value = reel_register_expected(thread, i, size, sample->pc);
@@ -361,17 +304,14 @@ static struct reel_error *decode_registers(struct reel_coder *coder,
 	return check_words(columns);
 }
 
-static struct reel_error *decode_words(struct reel_coder *coder,
-				       const struct reel_coder_region *region,
-				       struct reel_word_walk *walk, uint8_t *bytes)
+struct reel_error *reel_columns_decode_words(struct reel_columns *columns,
+					     struct reel_word_walk *walk, uint8_t *bytes)
 {
-	struct reel_columns *columns = columns_of(coder);
 	struct reel_cursor *gaps = stream_of(columns, REEL_STREAM_GAPS);
 	unsigned size = walk->place.bytes;
 	size_t at = walk->end;
 	bool first = true;
 
-	(void)region;
 	while (at > walk->start) {
 		uint64_t left = (at - walk->start) / size, same = reel_cursor_uleb(gaps), changed;
 
@@ -398,67 +338,3 @@ static struct reel_error *decode_words(struct reel_coder *coder,
 	}
 	return check_words(columns);
 }
-
-/* ---- chains ------------------------------------------------------------------------ */
-
-static bool encode_chain(struct reel_coder *coder, const struct reel_coder_chain *which,
-			 const uint64_t *chain, size_t n, struct reel_chain_base *base)
-{
-	struct reel_buffer *stream = &coder->out[REEL_STREAM_CHAINS];
-	uint64_t previous = 0;
-
-	(void)which;
-	(void)base;
-	reel_buffer_uleb(stream, n);
-	for (size_t i = 0; i < n; i++) {
-		reel_buffer_zigzag(stream, (int64_t)(chain[i] - previous));
-		previous = chain[i];
-	}
-	return true;
-}
-
-static struct reel_error *decode_chain(struct reel_coder *coder,
-				       const struct reel_coder_chain *which,
-				       struct reel_chain_base *base)
-{
-	struct reel_cursor *cursor = &coder->in[REEL_STREAM_CHAINS];
-	uint64_t n = reel_cursor_uleb(cursor), address = 0;
-
-	(void)which;
-	if (n > REEL_CHAIN_MAX)
-		return corrupt("a chain has more than 65536 addresses");
-	if (cursor->failed || n > reel_cursor_left(cursor))
-		return corrupt("ends within its chains");
-	if (!reel_chain_base_replace(base, base->n, n))
-		return reel_error_no_memory();
-	for (size_t i = 0; i < n; i++) {
-		address += (uint64_t)reel_cursor_zigzag(cursor);
-		base->addresses[i] = address;
-	}
-	return cursor->failed ? corrupt("ends within its chains") : NULL;
-}
-
-const struct reel_coder_operations reel_columns_operations = {
-	.record = REEL_RECORD_COLUMNS,
-	.samples_max = UINT64_MAX,
-	.addresses_max = UINT64_MAX,
-	.keeps_heads = true,
-	.create = create,
-	.destroy = destroy,
-	.encode_begin = encode_begin,
-	.encode_header = encode_header,
-	.encode_pc = encode_pc,
-	.encode_place = encode_place,
-	.encode_registers = encode_registers,
-	.encode_words = encode_words,
-	.encode_chain = encode_chain,
-	.encode_undo = encode_undo,
-	.encode_end = encode_end,
-	.decode_begin = decode_begin,
-	.decode_header = decode_header,
-	.decode_pc = decode_pc,
-	.decode_place = decode_place,
-	.decode_registers = decode_registers,
-	.decode_words = decode_words,
-	.decode_chain = decode_chain,
-};

@@ -1,12 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The internals of COLUMNS: its state, and the model that predicts words, which encoder and decoder
- * update in the same way (SPEC.md, section 6, "Words").
+ * COLUMNS for encoder.c and decoder.c: its state, the fields of a sample in both directions, and
+ * the model that predicts words, which both update in the same way (SPEC.md, section 6).
+ *
+ * A sample is coded in this order: header; which registers changed, and pc; each region's place, as
+ * places predict registers; registers; the words of each region; its chains.
  */
 #ifndef FORMAT_CODEC_COLUMNS_H
 #define FORMAT_CODEC_COLUMNS_H
 
-#include "format/codec/coder.h"
+#include <string.h>
+
+#include "format/codec/samples.h"
+#include "format/codec/thread_table.h"
+#include "format/codec/words.h"
+
+/* A sample's `parts`: which data follows. */
+enum reel_sample_parts {
+	REEL_PART_REGISTERS = 1 << 0,
+	REEL_PART_KERNEL_CHAIN = 1 << 1,
+	REEL_PART_FRAME_CHAIN = 1 << 2,
+	REEL_PART_KERNEL_FRAME = 1 << 3,
+	REEL_PART_STEPS = 1 << 4,
+	REEL_PARTS_KNOWN = 31,
+};
+
+static inline bool reel_sample_knows(const struct reel_sample *sample, size_t i)
+{
+	return sample->known[i / 8] >> i % 8 & 1;
+}
+
+/* The n-th address of a chain, or 0: kernel frames' addresses are stored as differences to it. */
+static inline uint64_t reel_chain_get(const uint64_t *chain, size_t n_chain, size_t n)
+{
+	return n < n_chain ? chain[n] : 0;
+}
+
+/* address + size <= 2^64, without the sum. */
+static inline bool reel_region_fits(uint64_t address, uint64_t size)
+{
+	return !size || address <= UINT64_MAX - (size - 1);
+}
+
+static inline bool reel_bytes_are_zero(const uint8_t *bytes, size_t size)
+{
+	/* Each byte equals the previous one, and the first is 0. */
+	return !size || (!bytes[0] && !memcmp(bytes, bytes + 1, size - 1));
+}
 
 #define REEL_WORD_GUESSES    65536
 #define REEL_WORD_RECENT     16
@@ -82,13 +122,27 @@ static inline uint8_t reel_word_high_index(uint64_t high)
 }
 
 struct reel_columns {
-	struct reel_coder coder;
+	/* The record's streams: samples are encoded to `out` and decoded from `in`. */
+	struct reel_buffer out[REEL_STREAMS];
+	struct reel_cursor in[REEL_STREAMS];
 	uint64_t previous_id, previous_time;
 	/* The sample's changed registers; the bit above them is pc's. */
 	uint8_t changed[REEL_REGISTERS_MAX / 8 + 1];
 	struct reel_word_model model;
 };
 
+/* A record begins: forgets everything learned. */
+void reel_columns_begin(struct reel_columns *columns);
+
+void reel_columns_encode_header(struct reel_columns *columns, const struct reel_sample *sample,
+				uint64_t parts);
+/* `thread` has the values of the thread's previous sample; they become this sample's. */
+void reel_columns_encode_pc(struct reel_columns *columns, const struct reel_sample *sample,
+			    const struct reel_thread_base *thread);
+void reel_columns_encode_place(struct reel_columns *columns, const struct reel_region *region,
+			       const struct reel_region_base *base);
+void reel_columns_encode_registers(struct reel_columns *columns, const struct reel_sample *sample,
+				   struct reel_thread_base *thread);
 /* Encodes a word outside regions. */
 void reel_columns_encode_word(struct reel_columns *columns, uint64_t word,
 			      const struct reel_word_place *place);
@@ -96,5 +150,25 @@ void reel_columns_encode_word(struct reel_columns *columns, uint64_t word,
  * then updates `base`. */
 void reel_columns_encode_words(struct reel_columns *columns, const struct reel_word_walk *walk,
 			       uint8_t *base);
+
+/* The same from streams, which are hostile: values are checked as far as the next function relies
+ * on them.  CORRUPT. */
+struct reel_error *reel_columns_decode_header(struct reel_columns *columns, uint64_t *parts_ret,
+					      struct reel_sample *ret) REEL_MUST_CHECK;
+/* sample->layout and `known` are set. */
+struct reel_error *reel_columns_decode_pc(struct reel_columns *columns,
+					  const struct reel_sample *sample,
+					  const struct reel_thread_base *thread,
+					  uint64_t *ret) REEL_MUST_CHECK;
+/* *size_ret may have any value. */
+void reel_columns_decode_place(struct reel_columns *columns, const struct reel_region_base *base,
+			       uint64_t *address_ret, uint64_t *size_ret);
+/* sample->pc and the regions' addresses and sizes are set as well. */
+struct reel_error *reel_columns_decode_registers(struct reel_columns *columns,
+						 const struct reel_sample *sample,
+						 struct reel_thread_base *thread) REEL_MUST_CHECK;
+struct reel_error *reel_columns_decode_words(struct reel_columns *columns,
+					     struct reel_word_walk *walk,
+					     uint8_t *bytes) REEL_MUST_CHECK;
 
 #endif

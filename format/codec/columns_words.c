@@ -29,10 +29,10 @@ static inline unsigned put_stack_word(struct reel_columns *columns, uint64_t wor
 	int64_t distance = (int64_t)(word - place->address) >> (place->bytes == 8 ? 3 : 2);
 
 	if (distance >= INT8_MIN && distance <= INT8_MAX) {
-		put(&columns->coder.out[REEL_STREAM_NEAR], (uint64_t)distance);
+		put(&columns->out[REEL_STREAM_NEAR], (uint64_t)distance);
 		return REEL_WORD_NEAR;
 	}
-	reel_buffer_zigzag(&columns->coder.out[REEL_STREAM_FAR], distance);
+	reel_buffer_zigzag(&columns->out[REEL_STREAM_FAR], distance);
 	return REEL_WORD_FAR;
 }
 
@@ -43,17 +43,17 @@ static unsigned put_new_word(struct reel_columns *columns, uint64_t word, unsign
 	uint8_t index = reel_word_high_index(word >> 24);
 
 	if (highs[index] == word >> 24) {
-		reel_buffer_u8(&columns->coder.out[REEL_STREAM_HIGH], index);
-		reel_buffer_u8(&columns->coder.out[REEL_STREAM_LOW_0], (uint8_t)word);
-		reel_buffer_u8(&columns->coder.out[REEL_STREAM_LOW_1], (uint8_t)(word >> 8));
-		reel_buffer_u8(&columns->coder.out[REEL_STREAM_LOW_2], (uint8_t)(word >> 16));
+		reel_buffer_u8(&columns->out[REEL_STREAM_HIGH], index);
+		reel_buffer_u8(&columns->out[REEL_STREAM_LOW_0], (uint8_t)word);
+		reel_buffer_u8(&columns->out[REEL_STREAM_LOW_1], (uint8_t)(word >> 8));
+		reel_buffer_u8(&columns->out[REEL_STREAM_LOW_2], (uint8_t)(word >> 16));
 		return REEL_WORD_HIGH;
 	}
 	highs[index] = word >> 24;
 	if (bytes == 4)
-		reel_buffer_u32(&columns->coder.out[REEL_STREAM_RAW], (uint32_t)word);
+		reel_buffer_u32(&columns->out[REEL_STREAM_RAW], (uint32_t)word);
 	else
-		reel_buffer_u64(&columns->coder.out[REEL_STREAM_RAW], word);
+		reel_buffer_u64(&columns->out[REEL_STREAM_RAW], word);
 	return REEL_WORD_RAW;
 }
 
@@ -90,8 +90,8 @@ static unsigned put_word(struct reel_columns *columns, uint64_t word, unsigned b
 		return REEL_WORD_RECENT_FIRST + rank;
 	if (!is_known)
 		return put_new_word(columns, word, bytes);
-	put(&columns->coder.out[REEL_STREAM_KNOWN_LOW], known);
-	put(&columns->coder.out[REEL_STREAM_KNOWN_HIGH], known >> 8);
+	put(&columns->out[REEL_STREAM_KNOWN_LOW], known);
+	put(&columns->out[REEL_STREAM_KNOWN_HIGH], known >> 8);
 	return REEL_WORD_KNOWN;
 }
 
@@ -122,7 +122,7 @@ static inline __attribute__((always_inline)) unsigned encode_word(
 void reel_columns_encode_word(struct reel_columns *columns, uint64_t word,
 			      const struct reel_word_place *place)
 {
-	put(&columns->coder.out[REEL_STREAM_TOKENS],
+	put(&columns->out[REEL_STREAM_TOKENS],
 	    encode_word(columns, word, reel_word_relative(word, place),
 			reel_word_predictions_at(place), place));
 }
@@ -244,7 +244,7 @@ static inline __attribute__((always_inline)) void encode_noted(struct reel_colum
 			columns, reel_load_target(walk->bytes + at, bytes, big_endian),
 			relatives[i], predictions[i], &place);
 	}
-	reel_buffer_append(&columns->coder.out[REEL_STREAM_TOKENS], tokens, noted->n);
+	reel_buffer_append(&columns->out[REEL_STREAM_TOKENS], tokens, noted->n);
 }
 
 static inline __attribute__((always_inline)) void encode_words(struct reel_columns *columns,
@@ -252,7 +252,7 @@ static inline __attribute__((always_inline)) void encode_words(struct reel_colum
 							       uint8_t *base, unsigned bytes,
 							       bool big_endian)
 {
-	struct reel_buffer *gaps = &columns->coder.out[REEL_STREAM_GAPS];
+	struct reel_buffer *gaps = &columns->out[REEL_STREAM_GAPS];
 	struct noted noted;
 	size_t end = walk->end;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decodes SAMPLE_LAYOUT, LABELS, FRAMES, COLUMNS and DENSE to samples, as far as they have parts in
- * common: SPEC.md, section 6.  The bytes are hostile: every count is checked against the limits and
- * against the rest of the payload before memory is allocated for it.  The size of a sample is
- * bounded by the regions' sizes, which the block's header bounds, and by the bytes of the streams.
+ * Decodes SAMPLE_LAYOUT, LABELS, FRAMES and COLUMNS to samples: SPEC.md, section 6.  The bytes are
+ * hostile: every count is checked against the limits and against the rest of the payload before
+ * memory is allocated for it.  The size of a sample is bounded by the regions' sizes, which the
+ * block's header bounds, and by the bytes of the streams.
  */
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "format/codec/coder.h"
+#include "format/codec/columns.h"
 #include "format/codec/labels.h"
 #include "format/codec/runtime_frames.h"
 
@@ -26,14 +26,11 @@ struct reel_sample_decoder {
 	uint64_t expanded_left;
 	/* The decoded sample points to these. */
 	struct reel_region regions[REEL_REGIONS_MAX];
-	struct array missing[REEL_REGIONS_MAX];		 /* of struct reel_range */
-	struct reel_chain_base chains[REEL_CHAIN_KINDS]; /* for chains that no thread keeps */
-	uint64_t addresses_left; /* limit for the record's remaining chains */
+	struct array missing[REEL_REGIONS_MAX]; /* of struct reel_range */
+	struct array kernel_chain, frame_chain; /* of uint64_t */
 
-	/* For each encoding; NULL until it is used. */
-	struct reel_coder *coders[REEL_ENCODINGS];
 	/* The record being decoded. */
-	struct reel_coder *coder;
+	struct reel_columns columns;
 	uint64_t n_samples, next_sample;
 	struct reel_label_decoder labels;
 	struct reel_frame_decoder frames;
@@ -89,11 +86,8 @@ void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
 	reel_frame_decoder_free(&decoder->frames);
 	for (size_t i = 0; i < REEL_REGIONS_MAX; i++)
 		free(decoder->missing[i].items);
-	for (size_t i = 0; i < REEL_ENCODINGS; i++)
-		if (decoder->coders[i])
-			decoder->coders[i]->operations->destroy(decoder->coders[i]);
-	for (size_t i = 0; i < REEL_CHAIN_KINDS; i++)
-		reel_chain_base_free(&decoder->chains[i]);
+	free(decoder->kernel_chain.items);
+	free(decoder->frame_chain.items);
 	free(decoder);
 }
 
@@ -180,7 +174,7 @@ struct reel_error *reel_sample_decode_frames(struct reel_sample_decoder *decoder
 static struct reel_cursor *stream_of(struct reel_sample_decoder *decoder,
 				     enum reel_sample_stream stream)
 {
-	return &decoder->coder->in[stream];
+	return &decoder->columns.in[stream];
 }
 
 /* ---- regions -------------------------------------------------------------------- */
@@ -255,27 +249,25 @@ static struct reel_error *check_region(struct reel_sample_decoder *decoder, uint
 	return NULL;
 }
 
-static struct reel_error *decode_place(struct reel_sample_decoder *decoder,
-				       const struct reel_coder_region *which,
-				       const struct reel_thread_base *thread)
+static struct reel_error *decode_place(struct reel_sample_decoder *decoder, size_t i,
+				       const struct reel_region_base *base)
 {
 	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_REGIONS);
-	struct reel_region *region = &decoder->regions[which->index];
+	struct reel_region *region = &decoder->regions[i];
 	uint8_t words;
 	struct reel_error *error;
 	uint64_t size;
 
 	*region = (struct reel_region){ .kind = reel_cursor_u8(cursor) };
-	decoder->words[which->index] = words = reel_cursor_u8(cursor);
-	decoder->coder->operations->decode_place(
-		decoder->coder, which, &thread->regions[which->index], &region->address, &size);
+	decoder->words[i] = words = reel_cursor_u8(cursor);
+	reel_columns_decode_place(&decoder->columns, base, &region->address, &size);
 	if (cursor->failed)
 		return ends_within("regions");
 	if ((words & ~REEL_WORDS_BIG_ENDIAN) != 4 && (words & ~REEL_WORDS_BIG_ENDIAN) != 8)
 		return corrupt("a region's words are not 4 or 8 bytes");
 	error = check_region(decoder, region->address, size);
 	region->size = size;
-	return error ? error : decode_missing(cursor, &decoder->missing[which->index], region);
+	return error ? error : decode_missing(cursor, &decoder->missing[i], region);
 }
 
 static bool take_bytes(struct reel_cursor *cursor, uint8_t *ret, size_t size)
@@ -287,13 +279,12 @@ static bool take_bytes(struct reel_cursor *cursor, uint8_t *ret, size_t size)
 	return bytes != NULL;
 }
 
-static struct reel_error *decode_words(struct reel_sample_decoder *decoder,
-				       const struct reel_coder_region *which,
+static struct reel_error *decode_words(struct reel_sample_decoder *decoder, size_t i,
 				       struct reel_region_base *base)
 {
 	struct reel_cursor *raw = stream_of(decoder, REEL_STREAM_RAW);
-	struct reel_region *region = &decoder->regions[which->index];
-	unsigned words = decoder->words[which->index];
+	struct reel_region *region = &decoder->regions[i];
+	unsigned words = decoder->words[i];
 	uint8_t *bytes = reel_region_base_move(base, region->address, region->size);
 	struct reel_word_walk walk = {
 		.bytes = bytes,
@@ -310,7 +301,7 @@ static struct reel_error *decode_words(struct reel_sample_decoder *decoder,
 			     &walk.end);
 	if (!take_bytes(raw, bytes + walk.end, region->size - walk.end))
 		return ends_within("regions");
-	TRY(decoder->coder->operations->decode_words(decoder->coder, which, &walk, bytes));
+	TRY(reel_columns_decode_words(&decoder->columns, &walk, bytes));
 	if (!take_bytes(raw, bytes, walk.start))
 		return ends_within("regions");
 	region->bytes = bytes;
@@ -338,36 +329,39 @@ static struct reel_error *begin_registers(struct reel_sample_decoder *decoder,
 	if (n % 8 && ret->known[n / 8] >> n % 8)
 		return corrupt("a nonexistent register is marked as known");
 	TRY(reel_thread_base_set_layout(thread, (uint32_t)position + 1, n));
-	return decoder->coder->operations->decode_pc(decoder->coder, ret, thread, &ret->pc);
+	return reel_columns_decode_pc(&decoder->columns, ret, thread, &ret->pc);
 }
 
 static struct reel_error *end_registers(struct reel_sample_decoder *decoder,
 					struct reel_thread_base *thread, struct reel_sample *ret)
 {
-	struct reel_error *error =
-		decoder->coder->operations->decode_registers(decoder->coder, ret, thread);
+	struct reel_error *error = reel_columns_decode_registers(&decoder->columns, ret, thread);
 
 	ret->values = thread->values;
 	thread->pc = ret->pc;
 	return error;
 }
 
-static struct reel_error *decode_chain(struct reel_sample_decoder *decoder,
-				       const struct reel_coder_chain *which,
-				       struct reel_thread_base *thread, const uint64_t **ret,
-				       size_t *n_ret)
+static struct reel_error *decode_chain(struct reel_sample_decoder *decoder, struct array *array,
+				       const uint64_t **ret, size_t *n_ret)
 {
-	const struct reel_coder_operations *operations = decoder->coder->operations;
-	struct reel_chain_base *base = operations->keeps_chains ? &thread->chains[which->kind]
-								: &decoder->chains[which->kind];
+	struct reel_cursor *cursor = stream_of(decoder, REEL_STREAM_CHAINS);
+	uint64_t n = reel_cursor_uleb(cursor), address = 0, *addresses;
 
-	TRY(operations->decode_chain(decoder->coder, which, base));
-	if (base->n > decoder->addresses_left)
-		return corrupt("the chains have more than 33554432 addresses");
-	decoder->addresses_left -= base->n;
-	*ret = base->addresses;
-	*n_ret = base->n;
-	return NULL;
+	if (n > REEL_CHAIN_MAX)
+		return corrupt("a chain has more than 65536 addresses");
+	if (cursor->failed || n > reel_cursor_left(cursor))
+		return ends_within("chains");
+	if (!reel_array_fit(&array->items, n, &array->capacity, sizeof(*addresses)))
+		return reel_error_no_memory();
+	addresses = array->items;
+	for (size_t i = 0; i < n; i++) {
+		address += (uint64_t)reel_cursor_zigzag(cursor);
+		addresses[i] = address;
+	}
+	*ret = addresses;
+	*n_ret = n;
+	return cursor->failed ? ends_within("chains") : NULL;
 }
 
 static struct reel_error *decode_kernel_frame(struct reel_cursor *cursor,
@@ -390,17 +384,14 @@ static struct reel_error *decode_kernel_frame(struct reel_cursor *cursor,
 }
 
 static struct reel_error *decode_chains(struct reel_sample_decoder *decoder, uint64_t parts,
-					uint64_t pc_before, struct reel_thread_base *thread,
-					struct reel_sample *ret)
+					struct reel_thread_base *thread, struct reel_sample *ret)
 {
-	struct reel_coder_chain kernel = { REEL_CHAIN_KERNEL, ret->pc, pc_before };
-	struct reel_coder_chain frames = { REEL_CHAIN_FRAMES, ret->pc, pc_before };
-
 	if (parts & REEL_PART_KERNEL_CHAIN)
-		TRY(decode_chain(decoder, &kernel, thread, &ret->kernel_chain,
+		TRY(decode_chain(decoder, &decoder->kernel_chain, &ret->kernel_chain,
 				 &ret->n_kernel_chain));
 	if (parts & REEL_PART_FRAME_CHAIN)
-		TRY(decode_chain(decoder, &frames, thread, &ret->frame_chain, &ret->n_frame_chain));
+		TRY(decode_chain(decoder, &decoder->frame_chain, &ret->frame_chain,
+				 &ret->n_frame_chain));
 	if (parts & REEL_PART_KERNEL_FRAME)
 		TRY(decode_kernel_frame(stream_of(decoder, REEL_STREAM_CHAINS), thread, ret));
 	return NULL;
@@ -409,62 +400,35 @@ static struct reel_error *decode_chains(struct reel_sample_decoder *decoder, uin
 static struct reel_error *decode_header(struct reel_sample_decoder *decoder, uint64_t *parts_ret,
 					struct reel_sample *ret)
 {
-	struct reel_sample_head head = { 0 };
-
-	TRY(decoder->coder->operations->decode_header(decoder->coder, &head));
-	if (head.where > UINT8_MAX)
-		return corrupt("'where' exceeds a byte");
-	if (head.n_regions > REEL_REGIONS_MAX)
+	TRY(reel_columns_decode_header(&decoder->columns, parts_ret, ret));
+	if (ret->n_regions > REEL_REGIONS_MAX)
 		return corrupt("more than 16 regions");
-	if (head.parts & ~(uint64_t)REEL_PARTS_KNOWN)
+	if (*parts_ret & ~(uint64_t)REEL_PARTS_KNOWN)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "unknown parts (0x%llx)",
-					 (unsigned long long)head.parts);
+					 (unsigned long long)*parts_ret);
 	/* Early writers of 0.1 had the id above the flags. */
-	if (head.flags & REEL_SAMPLE_RESOLVED && !(head.parts & REEL_PART_STEPS)) {
-		head.steps = head.flags / (REEL_SAMPLE_FLAGS_KNOWN + 1);
-		head.flags &= REEL_SAMPLE_FLAGS_KNOWN;
+	if (ret->flags & REEL_SAMPLE_RESOLVED && !(*parts_ret & REEL_PART_STEPS)) {
+		ret->steps = ret->flags / (REEL_SAMPLE_FLAGS_KNOWN + 1);
+		ret->flags &= REEL_SAMPLE_FLAGS_KNOWN;
 	}
-	*parts_ret = head.parts;
-	*ret = (struct reel_sample){
-		.id = head.id,
-		.thread = head.thread,
-		.cpu = head.cpu,
-		.event = head.event,
-		.weight = head.weight,
-		.where = head.where,
-		.flags = head.flags,
-		.steps = head.steps,
-		.time = head.time,
-		.regions = decoder->regions,
-		.n_regions = head.n_regions,
-	};
+	ret->regions = decoder->regions;
 	return NULL;
 }
 
-/* Pc predicts where regions are, and these predict registers. */
+/* Regions' places predict registers. */
 static struct reel_error *decode_body(struct reel_sample_decoder *decoder, uint64_t parts,
 				      struct reel_thread_base *thread, struct reel_sample *ret)
 {
-	struct reel_coder_region region = { .pc_before = thread->pc };
-	size_t *i = &region.index;
-
 	TRY(reel_thread_base_set_regions(thread, ret->n_regions));
 	if (parts & REEL_PART_REGISTERS)
 		TRY(begin_registers(decoder, thread, ret));
-	region.pc = ret->pc;
-	for (*i = 0; *i < ret->n_regions; ++*i)
-		TRY(decode_place(decoder, &region, thread));
+	for (size_t i = 0; i < ret->n_regions; i++)
+		TRY(decode_place(decoder, i, &thread->regions[i]));
 	if (ret->layout)
 		TRY(end_registers(decoder, thread, ret));
-	for (*i = 0; *i < ret->n_regions; ++*i)
-		TRY(decode_words(decoder, &region, &thread->regions[*i]));
-	return decode_chains(decoder, parts, region.pc_before, thread, ret);
-}
-
-/* Whether only heads of this record are decoded. */
-static bool has_heads_only(const struct reel_sample_decoder *decoder)
-{
-	return decoder->heads_only && decoder->coder->operations->keeps_heads;
+	for (size_t i = 0; i < ret->n_regions; i++)
+		TRY(decode_words(decoder, i, &thread->regions[i]));
+	return decode_chains(decoder, parts, thread, ret);
 }
 
 static struct reel_error *decode_sample(struct reel_sample_decoder *decoder,
@@ -474,7 +438,7 @@ static struct reel_error *decode_sample(struct reel_sample_decoder *decoder,
 	uint64_t parts;
 
 	TRY(decode_header(decoder, &parts, ret));
-	if (has_heads_only(decoder)) {
+	if (decoder->heads_only) {
 		ret->n_regions = 0;
 		return NULL;
 	}
@@ -488,8 +452,8 @@ static struct reel_error *end(struct reel_sample_decoder *decoder)
 {
 	decoder->in_samples = false;
 	reel_thread_table_reset(&decoder->threads);
-	for (size_t i = 0; i < REEL_STREAMS && !has_heads_only(decoder); i++)
-		if (reel_cursor_left(&decoder->coder->in[i]))
+	for (size_t i = 0; i < REEL_STREAMS && !decoder->heads_only; i++)
+		if (reel_cursor_left(&decoder->columns.in[i]))
 			return corrupt("extra bytes after the last sample");
 	if (reel_labels_left(&decoder->labels))
 		return corrupt("labels of samples that do not exist");
@@ -502,46 +466,23 @@ static struct reel_error *end(struct reel_sample_decoder *decoder)
 
 /* ---- the record --------------------------------------------------------------- */
 
-static struct reel_error *choose_coder(struct reel_sample_decoder *decoder, uint64_t record)
-{
-	const struct reel_coder_operations *const operations[REEL_ENCODINGS] = {
-		[REEL_COLUMNS] = &reel_columns_operations,
-		[REEL_DENSE] = &reel_dense_operations,
-	};
-	struct reel_error *error = NULL;
-	size_t i = 0;
-
-	while (operations[i]->record != record)
-		i++;
-	if (!decoder->coders[i])
-		error = operations[i]->create(&decoder->coders[i]);
-	decoder->coder = decoder->coders[i];
-	return error;
-}
-
 struct reel_error *reel_samples_begin(struct reel_sample_decoder *decoder,
 				      const struct reel_record_frame *frame)
 {
 	struct reel_cursor cursor = frame->payload;
 
-	TRY(choose_coder(decoder, frame->id));
 	decoder->n_samples = reel_cursor_uleb(&cursor);
-	if (decoder->n_samples > decoder->coder->operations->samples_max)
-		return reel_error_create(
-			REEL_ERROR_CORRUPT, "more than %llu samples",
-			(unsigned long long)decoder->coder->operations->samples_max);
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
 		uint64_t size = reel_cursor_uleb(&cursor);
 		const uint8_t *bytes = reel_cursor_take(&cursor, size);
 
 		if (cursor.failed)
 			return ends_within("streams");
-		decoder->coder->in[i] = reel_cursor(bytes, size);
+		decoder->columns.in[i] = reel_cursor(bytes, size);
 	}
-	TRY(decoder->coder->operations->decode_begin(decoder->coder));
+	reel_columns_begin(&decoder->columns);
 	reel_thread_table_reset(&decoder->threads);
 	decoder->next_sample = 0;
-	decoder->addresses_left = decoder->coder->operations->addresses_max;
 	decoder->in_samples = true;
 	return NULL;
 }

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encodes samples to SAMPLE_LAYOUT, LABELS, FRAMES and COLUMNS or DENSE, as far as they have parts
- * in common: SPEC.md, section 6. */
+/* Encodes samples to SAMPLE_LAYOUT, LABELS, FRAMES and COLUMNS: SPEC.md, section 6. */
 #include <stdlib.h>
 
-#include "format/codec/coder.h"
+#include "format/codec/columns.h"
 #include "format/codec/labels.h"
 #include "format/codec/runtime_frames.h"
 #include "format/schema.h"
 
 struct reel_sample_encoder {
-	const struct reel_coder_operations *operations; /* the coder's */
-	struct reel_coder *coder;
+	struct reel_columns columns;
 	struct reel_sample_target target;
 	struct reel_thread_table threads;
 	/* The block's layouts; a layout's id is its position. */
@@ -19,29 +17,19 @@ struct reel_sample_encoder {
 	struct reel_label_encoder labels;
 	struct reel_frame_encoder frames;
 	uint64_t n_samples;
-	uint64_t n_addresses; /* of their chains */
 	/* Memory ran out within a sample: the state differs from a decoder's. */
 	bool broken;
 	/* A layout's payload, assembled here because its size precedes it. */
 	struct reel_buffer payload;
 };
 
-struct reel_error *reel_sample_encoder_create(enum reel_encoding encoding,
-					      const struct reel_sample_target *target,
+struct reel_error *reel_sample_encoder_create(const struct reel_sample_target *target,
 					      struct reel_sample_encoder **ret)
 {
 	struct reel_sample_encoder *encoder = calloc(1, sizeof(*encoder));
-	struct reel_error *error;
 
 	if (!encoder)
 		return reel_error_no_memory();
-	encoder->operations =
-		encoding == REEL_DENSE ? &reel_dense_operations : &reel_columns_operations;
-	error = encoder->operations->create(&encoder->coder);
-	if (error) {
-		free(encoder);
-		return error;
-	}
 	reel_thread_table_init(&encoder->threads);
 	encoder->target = *target;
 	*ret = encoder;
@@ -54,12 +42,12 @@ void reel_sample_encoder_reset(struct reel_sample_encoder *encoder)
 	while (encoder->n_layouts)
 		free((void *)encoder->layouts[--encoder->n_layouts].slots);
 	encoder->broken = encoder->payload.failed = false;
-	encoder->n_samples = encoder->n_addresses = 0;
+	encoder->n_samples = 0;
 	reel_label_encoder_reset(&encoder->labels);
 	reel_frame_encoder_reset(&encoder->frames);
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
-		encoder->coder->out[i].size = 0;
-		encoder->coder->out[i].failed = false;
+		encoder->columns.out[i].size = 0;
+		encoder->columns.out[i].failed = false;
 	}
 }
 
@@ -70,8 +58,7 @@ void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder)
 	reel_sample_encoder_reset(encoder);
 	reel_thread_table_free(&encoder->threads);
 	for (size_t i = 0; i < REEL_STREAMS; i++)
-		reel_buffer_free(&encoder->coder->out[i]);
-	encoder->operations->destroy(encoder->coder);
+		reel_buffer_free(&encoder->columns.out[i]);
 	reel_buffer_free(&encoder->payload);
 	reel_buffer_free(&encoder->labels.payload);
 	reel_frame_encoder_free(&encoder->frames);
@@ -82,9 +69,7 @@ bool reel_sample_encoder_is_full(const struct reel_sample_encoder *encoder)
 {
 	return encoder->threads.n_bases == REEL_THREADS_MAX ||
 	       encoder->n_layouts == REEL_LAYOUTS_MAX ||
-	       encoder->n_samples == encoder->operations->samples_max ||
-	       reel_frame_encoder_is_full(&encoder->frames) ||
-	       encoder->n_addresses > encoder->operations->addresses_max - 2 * REEL_CHAIN_MAX;
+	       reel_frame_encoder_is_full(&encoder->frames);
 }
 
 /* ---- limits of the format -------------------------------------------------- */
@@ -255,27 +240,22 @@ static unsigned word_bytes_of(const struct reel_sample_encoder *encoder,
 }
 
 static void encode_place(struct reel_sample_encoder *encoder, unsigned word_bytes,
-			 const struct reel_sample *sample, const struct reel_coder_region *which,
-			 const struct reel_thread_base *thread)
+			 const struct reel_region *region, const struct reel_region_base *base)
 {
-	struct reel_buffer *stream = &encoder->coder->out[REEL_STREAM_REGIONS];
-	const struct reel_region *region = &sample->regions[which->index];
+	struct reel_buffer *stream = &encoder->columns.out[REEL_STREAM_REGIONS];
 	unsigned words = word_bytes | (encoder->target.big_endian ? REEL_WORDS_BIG_ENDIAN : 0);
 
 	reel_buffer_u8(stream, (uint8_t)region->kind);
 	reel_buffer_u8(stream, (uint8_t)words);
-	encoder->operations->encode_place(encoder->coder, which, &thread->regions[which->index],
-					  region->address, region->size);
+	reel_columns_encode_place(&encoder->columns, region, base);
 	encode_missing(stream, region);
 }
 
 static struct reel_error *encode_words(struct reel_sample_encoder *encoder, unsigned word_bytes,
-				       const struct reel_sample *sample,
-				       const struct reel_coder_region *which,
+				       const struct reel_region *region,
 				       struct reel_region_base *base)
 {
-	struct reel_buffer *raw = &encoder->coder->out[REEL_STREAM_RAW];
-	const struct reel_region *region = &sample->regions[which->index];
+	struct reel_buffer *raw = &encoder->columns.out[REEL_STREAM_RAW];
 	uint8_t *bytes = reel_region_base_move(base, region->address, region->size);
 	struct reel_word_walk walk = {
 		.bytes = region->bytes,
@@ -288,7 +268,7 @@ static struct reel_error *encode_words(struct reel_sample_encoder *encoder, unsi
 		return reel_error_no_memory();
 	reel_words_of_region(region->address, region->size, word_bytes, &walk.start, &walk.end);
 	reel_buffer_append(raw, region->bytes + walk.end, region->size - walk.end);
-	encoder->operations->encode_words(encoder->coder, which, &walk, bytes);
+	reel_columns_encode_words(&encoder->columns, &walk, bytes);
 	reel_buffer_append(raw, region->bytes, walk.start);
 	/* The bytes outside whole words. */
 	if (walk.start)
@@ -325,24 +305,26 @@ static void encode_kernel_frame(struct reel_buffer *stream, const struct reel_sa
 	base->kernel_sp = frame->sp;
 }
 
-static struct reel_error *encode_chains(struct reel_sample_encoder *encoder,
-					const struct reel_sample *sample, uint64_t pc_before,
-					struct reel_thread_base *base)
+static void encode_chain(struct reel_buffer *stream, const uint64_t *chain, size_t n)
 {
-	const uint64_t *const chains[] = { sample->kernel_chain, sample->frame_chain };
-	const size_t lengths[] = { sample->n_kernel_chain, sample->n_frame_chain };
-	struct reel_coder_chain which = { .pc = sample->pc, .pc_before = pc_before };
+	uint64_t previous = 0;
 
-	for (which.kind = 0; which.kind < REEL_CHAIN_KINDS; which.kind++) {
-		if (lengths[which.kind] && !encoder->operations->encode_chain(
-						   encoder->coder, &which, chains[which.kind],
-						   lengths[which.kind], &base->chains[which.kind]))
-			return reel_error_no_memory();
-		encoder->n_addresses += lengths[which.kind];
+	if (!n)
+		return;
+	reel_buffer_uleb(stream, n);
+	for (size_t i = 0; i < n; i++) {
+		reel_buffer_zigzag(stream, (int64_t)(chain[i] - previous));
+		previous = chain[i];
 	}
+}
+
+static void encode_chains(struct reel_buffer *stream, const struct reel_sample *sample,
+			  struct reel_thread_base *base)
+{
+	encode_chain(stream, sample->kernel_chain, sample->n_kernel_chain);
+	encode_chain(stream, sample->frame_chain, sample->n_frame_chain);
 	if (sample->has_kernel_frame)
-		encode_kernel_frame(&encoder->coder->out[REEL_STREAM_CHAINS], sample, base);
-	return NULL;
+		encode_kernel_frame(stream, sample, base);
 }
 
 static uint64_t parts_of(const struct reel_sample *sample)
@@ -354,31 +336,12 @@ static uint64_t parts_of(const struct reel_sample *sample)
 	       (sample->steps ? REEL_PART_STEPS : 0);
 }
 
-static void encode_header(struct reel_sample_encoder *encoder, const struct reel_sample *sample)
-{
-	const struct reel_sample_head head = {
-		.cpu = sample->cpu,
-		.thread = sample->thread,
-		.time = sample->time,
-		.id = sample->id,
-		.event = sample->event,
-		.weight = sample->weight,
-		.where = sample->where,
-		.flags = sample->flags,
-		.parts = parts_of(sample),
-		.n_regions = sample->n_regions,
-		.steps = sample->steps,
-	};
-
-	encoder->operations->encode_header(encoder->coder, &head);
-}
-
 /* Encodes which registers exist, and pc. */
 static struct reel_error *begin_registers(struct reel_sample_encoder *encoder,
 					  const struct reel_sample *sample, uint32_t layout,
 					  struct reel_thread_base *thread)
 {
-	struct reel_buffer *stream = &encoder->coder->out[REEL_STREAM_REGISTERS];
+	struct reel_buffer *stream = &encoder->columns.out[REEL_STREAM_REGISTERS];
 	struct reel_error *error =
 		reel_thread_base_set_layout(thread, layout + 1, sample->layout->n_slots);
 
@@ -386,35 +349,29 @@ static struct reel_error *begin_registers(struct reel_sample_encoder *encoder,
 		return error;
 	reel_buffer_uleb(stream, layout);
 	encode_known(stream, sample);
-	encoder->operations->encode_pc(encoder->coder, sample, thread);
+	reel_columns_encode_pc(&encoder->columns, sample, thread);
 	return NULL;
-}
-
-static void end_registers(struct reel_sample_encoder *encoder, const struct reel_sample *sample,
-			  struct reel_thread_base *thread)
-{
-	encoder->operations->encode_registers(encoder->coder, sample, thread);
-	thread->pc = sample->pc;
 }
 
 static struct reel_error *encode_sample(struct reel_sample_encoder *encoder,
 					const struct reel_sample *sample, uint32_t layout,
 					struct reel_thread_base *thread)
 {
-	struct reel_coder_region region = { .pc = sample->pc, .pc_before = thread->pc };
 	unsigned word_bytes = word_bytes_of(encoder, sample);
 
 	TRY(reel_thread_base_set_regions(thread, sample->n_regions));
 	if (sample->layout)
 		TRY(begin_registers(encoder, sample, layout, thread));
-	for (region.index = 0; region.index < sample->n_regions; region.index++)
-		encode_place(encoder, word_bytes, sample, &region, thread);
-	if (sample->layout)
-		end_registers(encoder, sample, thread);
-	for (region.index = 0; region.index < sample->n_regions; region.index++)
-		TRY(encode_words(encoder, word_bytes, sample, &region,
-				 &thread->regions[region.index]));
-	return encode_chains(encoder, sample, region.pc_before, thread);
+	for (size_t i = 0; i < sample->n_regions; i++)
+		encode_place(encoder, word_bytes, &sample->regions[i], &thread->regions[i]);
+	if (sample->layout) {
+		reel_columns_encode_registers(&encoder->columns, sample, thread);
+		thread->pc = sample->pc;
+	}
+	for (size_t i = 0; i < sample->n_regions; i++)
+		TRY(encode_words(encoder, word_bytes, &sample->regions[i], &thread->regions[i]));
+	encode_chains(&encoder->columns.out[REEL_STREAM_CHAINS], sample, thread);
+	return NULL;
 }
 
 static struct reel_error *encode(struct reel_sample_encoder *encoder,
@@ -424,14 +381,14 @@ static struct reel_error *encode(struct reel_sample_encoder *encoder,
 	uint32_t layout = 0;
 
 	if (!encoder->n_samples)
-		encoder->operations->encode_begin(encoder->coder, &encoder->target);
-	encode_header(encoder, sample);
+		reel_columns_begin(&encoder->columns);
+	reel_columns_encode_header(&encoder->columns, sample, parts_of(sample));
 	if (sample->layout && !find_layout(encoder, sample->layout, records, &layout))
 		return reel_error_no_memory();
 	TRY(reel_thread_table_get(&encoder->threads, sample->thread, &thread));
 	TRY(encode_sample(encoder, sample, layout, thread));
 	for (size_t i = 0; i < REEL_STREAMS; i++)
-		if (encoder->coder->out[i].failed)
+		if (encoder->columns.out[i].failed)
 			return reel_error_no_memory();
 	*records += sample->n_labels && !encoder->labels.payload.size;
 	reel_labels_encode(&encoder->labels, sample);
@@ -456,12 +413,11 @@ struct reel_error *reel_sample_encode(struct reel_sample_encoder *encoder,
 		return reel_error_no_memory();
 	TRY(check_sample(encoder, sample));
 	for (size_t i = 0; i < REEL_STREAMS; i++)
-		sizes[i] = encoder->coder->out[i].size;
+		sizes[i] = encoder->columns.out[i].size;
 	error = encode(encoder, sample, &records);
 	if (error) {
-		encoder->operations->encode_undo(encoder->coder);
 		for (size_t i = 0; i < REEL_STREAMS; i++)
-			encoder->coder->out[i].size = sizes[i];
+			encoder->columns.out[i].size = sizes[i];
 		encoder->labels.payload.size = labels_size;
 		encoder->frames.payload.size = frames_size;
 		encoder->labels.payload.failed = encoder->frames.payload.failed = false;
@@ -484,7 +440,7 @@ size_t reel_sample_encoder_size(const struct reel_sample_encoder *encoder)
 	size_t size = encoder->labels.payload.size + encoder->frames.payload.size;
 
 	for (size_t i = 0; i < REEL_STREAMS; i++)
-		size += encoder->coder->out[i].size;
+		size += encoder->columns.out[i].size;
 	return size;
 }
 
@@ -505,14 +461,14 @@ static void append_samples(const struct reel_sample_encoder *encoder, struct ree
 	size_t size = reel_uleb_size(encoder->n_samples);
 
 	for (size_t i = 0; i < REEL_STREAMS; i++)
-		size += reel_uleb_size(encoder->coder->out[i].size) + encoder->coder->out[i].size;
-	reel_buffer_uleb(buffer, (uint64_t)encoder->operations->record << 1 | 1);
+		size += reel_uleb_size(encoder->columns.out[i].size) + encoder->columns.out[i].size;
+	reel_buffer_uleb(buffer, (uint64_t)REEL_RECORD_COLUMNS << 1 | 1);
 	reel_buffer_uleb(buffer, size);
 	reel_buffer_uleb(buffer, encoder->n_samples);
 	for (size_t i = 0; i < REEL_STREAMS; i++) {
-		reel_buffer_uleb(buffer, encoder->coder->out[i].size);
-		reel_buffer_append(buffer, encoder->coder->out[i].bytes,
-				   encoder->coder->out[i].size);
+		reel_buffer_uleb(buffer, encoder->columns.out[i].size);
+		reel_buffer_append(buffer, encoder->columns.out[i].bytes,
+				   encoder->columns.out[i].size);
 		ends[i] = buffer->size;
 	}
 }
@@ -520,23 +476,20 @@ static void append_samples(const struct reel_sample_encoder *encoder, struct ree
 struct reel_error *reel_sample_encoder_finish(struct reel_sample_encoder *encoder,
 					      struct reel_buffer *buffer, size_t ends[REEL_STREAMS])
 {
-	struct reel_buffer *tokens = &encoder->coder->out[REEL_STREAM_TOKENS];
-	size_t size_before = buffer->size, tokens_size = tokens->size;
+	size_t size_before = buffer->size;
 
 	for (size_t i = 0; i < REEL_STREAMS; i++)
 		ends[i] = size_before;
 	if (!encoder->n_samples)
 		return NULL;
-	encoder->operations->encode_end(encoder->coder);
 	for (size_t i = 0; i < encoder->n_layouts; i++)
 		append_layout(encoder, buffer, &encoder->layouts[i]);
 	append_optional(REEL_RECORD_LABELS, &encoder->labels.payload, buffer);
 	append_optional(REEL_RECORD_FRAMES, &encoder->frames.payload, buffer);
 	append_samples(encoder, buffer, ends);
-	if (buffer->failed || encoder->payload.failed || tokens->failed) {
+	if (buffer->failed || encoder->payload.failed) {
 		buffer->size = size_before;
-		tokens->size = tokens_size;
-		buffer->failed = encoder->payload.failed = tokens->failed = false;
+		buffer->failed = encoder->payload.failed = false;
 		return reel_error_no_memory();
 	}
 	reel_sample_encoder_reset(encoder);

@@ -2,8 +2,7 @@
 /*
  * Encodes and decodes the samples of a block (SPEC.md, section 6).  Samples are stored as
  * differences to their thread's previous one and split into streams, so encoder and decoder have a
- * state that lives for a block.  There are two encodings of the same samples; callers need not know
- * which is used.
+ * state that lives for a block.
  */
 #ifndef FORMAT_CODEC_SAMPLES_H
 #define FORMAT_CODEC_SAMPLES_H
@@ -35,24 +34,16 @@ enum reel_sample_stream {
 /* A region's `words`: 4 or 8, plus this flag for the target's byte order. */
 #define REEL_WORDS_BIG_ENDIAN 128u
 
-enum reel_encoding {
-	REEL_COLUMNS = 0, /* a COLUMNS record: fast */
-	REEL_DENSE = 1,	  /* a DENSE record: two to five times smaller, for ten times the CPU */
-};
-
 /* Advance knowledge about samples: it only affects how small they get. */
 struct reel_sample_target {
 	/* For the words of stacks, where registers do not determine them. */
 	unsigned word_bits;
 	bool big_endian;
-	/* ns between the samples of a CPU, 0 if unknown; for DENSE. */
-	uint64_t period;
 };
 
 struct reel_sample_encoder;
 
-struct reel_error *reel_sample_encoder_create(enum reel_encoding encoding,
-					      const struct reel_sample_target *target,
+struct reel_error *reel_sample_encoder_create(const struct reel_sample_target *target,
 					      struct reel_sample_encoder **ret) REEL_MUST_CHECK;
 void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder);
 /* Forgets all samples. */
@@ -91,8 +82,7 @@ void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder);
  */
 void reel_sample_decoder_reset(struct reel_sample_decoder *decoder, uint64_t expanded_size);
 /*
- * The same, but decodes only heads if the encoding stores them separately (COLUMNS): samples have
- * no registers, regions or chains.
+ * The same, but decodes only heads: samples have no registers, regions or chains.
  */
 void reel_sample_decoder_reset_heads(struct reel_sample_decoder *decoder, uint64_t expanded_size);
 /* SAMPLE_LAYOUT. */

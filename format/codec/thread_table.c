@@ -102,32 +102,6 @@ uint8_t *reel_region_base_move(struct reel_region_base *base, uint64_t address, 
 	return base->memory + base->start;
 }
 
-/* ---- chains ------------------------------------------------------------------------------ */
-
-bool reel_chain_base_replace(struct reel_chain_base *base, size_t gone, size_t added)
-{
-	size_t kept = base->n - gone, n = kept + added;
-
-	if (n > base->capacity) {
-		uint64_t *addresses = realloc(base->addresses, n * sizeof(*addresses));
-
-		if (!addresses)
-			return false;
-		base->addresses = addresses;
-		base->capacity = n;
-	}
-	if (kept && gone != added)
-		memmove(base->addresses + added, base->addresses + gone,
-			kept * sizeof(*base->addresses));
-	base->n = n;
-	return true;
-}
-
-void reel_chain_base_free(struct reel_chain_base *base)
-{
-	free(base->addresses);
-}
-
 /* ---- threads ----------------------------------------------------------------------------- */
 
 void reel_thread_table_init(struct reel_thread_table *table)
@@ -143,8 +117,6 @@ static void base_free(struct reel_thread_base *base)
 {
 	for (size_t i = 0; i < base->n_regions; i++)
 		reel_region_base_free(&base->regions[i]);
-	for (size_t i = 0; i < REEL_CHAIN_KINDS; i++)
-		reel_chain_base_free(&base->chains[i]);
 	free(base->regions);
 	free(base->values);
 }

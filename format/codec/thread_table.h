@@ -29,21 +29,6 @@ struct reel_region_base {
 uint8_t *reel_region_base_move(struct reel_region_base *base, uint64_t address, size_t size);
 void reel_region_base_free(struct reel_region_base *base);
 
-/* A chain of addresses, leaf first: a thread's previous one, to which the next one is relative, or
- * the one being decoded.  Zeroed, it is empty. */
-struct reel_chain_base {
-	uint64_t *addresses;
-	size_t n, capacity;
-};
-
-/* Removes `gone` addresses (at most n) from the leaf's end, and makes room there for `added` ones,
- * which the caller writes; false and unchanged if out of memory. */
-bool reel_chain_base_replace(struct reel_chain_base *base, size_t gone, size_t added);
-void reel_chain_base_free(struct reel_chain_base *base);
-
-/* The kinds of chains of addresses. */
-enum { REEL_CHAIN_KERNEL, REEL_CHAIN_FRAMES, REEL_CHAIN_KINDS };
-
 struct reel_thread_base {
 	uint64_t thread;
 	uint64_t pc;
@@ -55,8 +40,6 @@ struct reel_thread_base {
 	uint32_t layout;
 	uint32_t n_regions;
 	struct reel_region_base *regions;
-	/* The last chain of each kind; for DENSE. */
-	struct reel_chain_base chains[REEL_CHAIN_KINDS];
 };
 
 struct reel_thread_table {

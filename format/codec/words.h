@@ -125,18 +125,6 @@ static inline bool reel_words_equal(const uint8_t *a, const uint8_t *b, unsigned
 	return bytes == 8 ? !reel_words_difference(a, b) : !memcmp(a, b, 4);
 }
 
-/* How far down from `end` `a` and `b` are equal, in whole words: the new end. */
-static inline size_t reel_words_equal_down_to(const uint8_t *a, const uint8_t *b, size_t start,
-					      size_t end, unsigned bytes)
-{
-	while (end - start >= REEL_STEP_BYTES &&
-	       !reel_step_differs(a + end - REEL_STEP_BYTES, b + end - REEL_STEP_BYTES))
-		end -= REEL_STEP_BYTES;
-	while (end > start && reel_words_equal(a + end - bytes, b + end - bytes, bytes))
-		end -= bytes;
-	return end;
-}
-
 /* Walks a region's words, from the top down. */
 struct reel_word_walk {
 	const uint8_t *bytes; /* the region's */

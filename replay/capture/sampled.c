@@ -65,21 +65,16 @@ static struct reel_error *end_of_block(struct reel_error *error)
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-/* *found_ret is false if these samples have no separately readable heads. */
 static struct reel_error *add_threads(struct reel_sampled *sampled,
 				      struct reel_block_reader *block_reader,
-				      const struct reel_block *block, bool *found_ret)
+				      const struct reel_block *block)
 {
 	struct reel_error *error = reel_block_reader_load_heads(block_reader, block);
 	struct reel_block_item item;
 
-	*found_ret = true;
 	while (!error) {
 		error = reel_block_reader_next(block_reader, &item);
 		if (error || item.kind == REEL_ITEM_END)
-			break;
-		*found_ret = item.frame.id != REEL_RECORD_DENSE;
-		if (!*found_ret)
 			break;
 		if (item.kind == REEL_ITEM_SAMPLE &&
 		    !reel_id_set_add(&sampled->threads, item.sample.thread))
@@ -90,12 +85,10 @@ static struct reel_error *add_threads(struct reel_sampled *sampled,
 
 static struct reel_error *add_all_threads(struct reel_sampled *sampled,
 					  struct reel_block_reader *block_reader,
-					  const struct reel_block *const *blocks, size_t n,
-					  bool *found_ret)
+					  const struct reel_block *const *blocks, size_t n)
 {
-	*found_ret = true;
-	for (size_t i = 0; i < n && *found_ret; i++)
-		TRY(add_threads(sampled, block_reader, blocks[i], found_ret));
+	for (size_t i = 0; i < n; i++)
+		TRY(add_threads(sampled, block_reader, blocks[i]));
 	return NULL;
 }
 
@@ -247,7 +240,6 @@ struct reel_error *reel_sampled_create(struct reel_block_reader *block_reader,
 {
 	struct reel_sampled *sampled;
 	struct reel_error *error;
-	bool found;
 
 	*ret = NULL;
 	if (!has_many_records(reader))
@@ -255,10 +247,10 @@ struct reel_error *reel_sampled_create(struct reel_block_reader *block_reader,
 	sampled = calloc(1, sizeof(*sampled));
 	if (!sampled)
 		return reel_error_no_memory();
-	error = add_all_threads(sampled, block_reader, sample_blocks, n_sample_blocks, &found);
-	if (!error && found)
+	error = add_all_threads(sampled, block_reader, sample_blocks, n_sample_blocks);
+	if (!error)
 		error = add_needed_spaces(sampled, block_reader, reader, to);
-	if (error || !found)
+	if (error)
 		reel_sampled_destroy(sampled);
 	else
 		*ret = sampled;

@@ -12,8 +12,8 @@
 struct reel_sampled;
 
 /*
- * For the samples of these blocks, none later than `to`.  *ret is NULL if all records should be
- * kept: there are too few for a search, or the samples' threads are unknown without decoding.
+ * For the samples of these blocks, none later than `to`.  *ret is NULL if there are too few
+ * records for a search: all should be kept.
  */
 struct reel_error *reel_sampled_create(struct reel_block_reader *block_reader,
 				       const struct reel_reader *reader,

@@ -131,7 +131,6 @@ struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *ou
 	_cleanup_cut_ struct cut cut = { 0 };
 	const struct reel_walk_options *lists = &cut.filter.lists;
 	struct reel_rewrite_rules rules = {
-		.writer.encoding = REEL_DENSE,
 		.keep = keep,
 		.record = choose,
 		.wants = wants,

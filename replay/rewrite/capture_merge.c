@@ -13,7 +13,6 @@
 #define CLOCK_OF_THE_WALL 0
 /* Limit of open data; many captures have few samples each, from many threads. */
 #define BLOCK_EXPANDED ((uint64_t)8 << 20)
-#define NS_PER_S       1000000000u
 
 struct input {
 	const char *path;
@@ -32,7 +31,6 @@ struct inputs {
 	/* For the new capture; its strings are borrowed from `common`. */
 	struct reel_record_capture capture;
 	uint8_t *common[6];
-	uint64_t period; /* of the first event that has one */
 	uint64_t size, done;
 };
 
@@ -238,8 +236,6 @@ static struct reel_error *read_capture(void *context, struct reel_block_item *it
 
 	if (item->kind != REEL_ITEM_RECORD)
 		return NULL;
-	if (item->record.id == REEL_RECORD_EVENT && !inputs->period && item->record.event.frequency)
-		inputs->period = NS_PER_S / item->record.event.frequency;
 	if (item->record.id != REEL_RECORD_CAPTURE || search->found)
 		return NULL;
 	search->found = true;
@@ -593,11 +589,9 @@ static struct reel_error *write_merged(struct reel_merge *merge, struct inputs *
 	_cleanup_public_keys_ struct reel_public_keys recipients = { 0 };
 	const struct reel_writer_options options = {
 		.recipients = &recipients,
-		.encoding = REEL_COLUMNS,
 		.block_expanded = BLOCK_EXPANDED,
 		.target = { .word_bits = (unsigned int)inputs->capture.word_bits,
-			    .big_endian = inputs->capture.byte_order == REEL_BYTE_ORDER_BIG,
-			    .period = inputs->period },
+			    .big_endian = inputs->capture.byte_order == REEL_BYTE_ORDER_BIG },
 	};
 
 	TRY(reel_public_keys_add_list(&recipients, merge->options.recipients));

@@ -32,7 +32,6 @@ struct reel_error *reel_capture_pack(struct reel_capture *capture, const char *o
 {
 	_cleanup_pack_ struct pack pack = { 0 };
 	struct reel_rewrite_rules rules = {
-		.writer.encoding = REEL_DENSE,
 		.record = choose,
 		.images = &pack.images,
 		.context = &pack,

@@ -201,7 +201,6 @@ struct reel_error *reel_capture_repair(struct reel_capture *capture, const char 
 {
 	_cleanup_repair_ struct repair repair = { 0 };
 	const struct reel_rewrite_rules rules = {
-		.writer.encoding = REEL_DENSE,
 		.block = is_new_block,
 		.sample = number_sample,
 		.record = choose,

@@ -228,7 +228,6 @@ struct reel_error *reel_capture_resolve(struct reel_capture *capture, const char
 {
 	_cleanup_resolve_ struct resolve resolve = { 0 };
 	struct reel_rewrite_rules rules = {
-		.writer.encoding = REEL_DENSE,
 		.drop_unknown = true,
 		.sample = resolve_sample,
 		.record = drop_record,

@@ -125,7 +125,6 @@ struct reel_error *reel_capture_scrub(struct reel_capture *capture, const char *
 {
 	_cleanup_scrub_ struct scrub scrub = { 0 };
 	const struct reel_rewrite_rules rules = {
-		.writer.encoding = REEL_DENSE,
 		/* Unknown records may contain anything. */
 		.drop_unknown = true,
 		.sample = scrub_sample,

@@ -8,10 +8,8 @@
 #include "replay/rewrite/rewrite.h"
 #include "replay/rewrite/sample_walk.h"
 
-/* Compressing for archives may take some time. */
-#define LEVEL 9
-/* Written once, read for years.  Decompression memory does not grow: it is the block's size. */
-#define LEVEL_ARCHIVE  22
+/* Written once, read for years. */
+#define LEVEL_ARCHIVE  19
 #define BLOCK_EXPANDED ((uint64_t)192 << 20)
 
 /* The user's half of a trace. */
@@ -290,9 +288,7 @@ struct reel_error *reel_capture_shrink(struct reel_capture *capture, const char 
 {
 	_cleanup_shrink_ struct shrink shrink = { .images.job = &shrink.job };
 	struct reel_rewrite_rules rules = {
-		.writer = { .level = LEVEL,
-			    .block_expanded = BLOCK_EXPANDED,
-			    .encoding = REEL_DENSE },
+		.writer.block_expanded = BLOCK_EXPANDED,
 		.sample = shrink_sample,
 		.prove = prove,
 		.context = &shrink,

@@ -12,7 +12,8 @@
 #include "replay/rewrite/images.h"
 #include "replay/rewrite/rewrite.h"
 
-#define NS_PER_S 1000000000u
+/* Compression may take some time. */
+#define LEVEL 9
 
 struct rewrite {
 	struct reel_rewrite_job *job;
@@ -305,18 +306,6 @@ void reel_rewrite_free(struct reel_rewrite_job *job)
 	reel_public_keys_free(&job->recipients);
 }
 
-static struct reel_sample_target target_of(const struct reel_capture *capture)
-{
-	struct reel_sample_target target = { .word_bits = capture->word_bits,
-					     .big_endian = capture->info.big_endian };
-
-	/* Events with a frequency mostly have the same one. */
-	for (size_t i = 0; i < capture->n_events; i++)
-		if (capture->events[i].frequency)
-			target.period = NS_PER_S / capture->events[i].frequency;
-	return target;
-}
-
 static void rewrite_destroy(struct rewrite **rewrite)
 {
 	if (!*rewrite)
@@ -339,7 +328,10 @@ struct reel_error *reel_rewrite(struct reel_rewrite_job *job, int fd, const char
 		return reel_error_no_memory();
 	rewrite->job = job;
 	rewrite->rules = rules;
-	writer.target = target_of(job->capture);
+	if (!writer.level)
+		writer.level = LEVEL;
+	writer.target = (struct reel_sample_target){ .word_bits = job->capture->word_bits,
+						     .big_endian = job->capture->info.big_endian };
 	writer.recipients = &job->recipients;
 	if (rules->prepare)
 		TRY(rules->prepare(rules->context));

@@ -309,7 +309,7 @@ class CoreTest(unittest.TestCase):
         for name in sorted(os.listdir(os.path.join(DATA, "format"))):
             capture = os.path.join(DATA, "format", name)
             # These have processes of CPUs that replay does not know.
-            if not name.startswith("good-") or name in ("good-all-records.reel", "good-columns-words.reel", "good-dense-words.reel"):
+            if not name.startswith("good-") or name in ("good-all-records.reel", "good-columns-words.reel"):
                 continue
             for sample in samples(capture):
                 if not sample["regions"] or sample["layout"] is None:

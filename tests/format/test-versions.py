@@ -5,7 +5,7 @@
 
 Each block of a capture gets unknown records, each record extra bytes after its fields, the file blocks of unknown
 types, codecs and flags.  Uncritical additions must not change any output; critical ones must be reported, and cost
-only their block.  The sources are good captures with COLUMNS, DENSE and images.
+only their block.  The sources are good captures with COLUMNS and images.
 """
 
 import os
@@ -243,7 +243,7 @@ def main():
         return count.finish()
     folder = tempfile.mkdtemp(prefix="stackreel-versions.")
     try:
-        for name in "good-two-threads", "good-dense", "good-regions", "good-kernel-frame", "good-labels", "good-frames":
+        for name in "good-two-threads", "good-regions", "good-kernel-frame", "good-labels", "good-frames":
             check_harmless("testdata/format/%s.reel" % name, folder, ["--no-host-files"])
         symfs = "testdata/aarch64/orders"
         check_harmless(symfs + "/orders.reel", folder, ["--no-host-files", "--symfs", symfs])

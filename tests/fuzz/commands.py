@@ -43,7 +43,7 @@ STATUSES = range(0, 5)
 BASE_SIZE = 64 << 10
 
 # Ids of records (SPEC.md, section 5 and Appendix A).
-END, COLUMNS, DENSE = 15, 35, 37
+END, COLUMNS = 15, 35
 
 # {in}, {other}: damaged captures; {out}: a file to make; {reel}: a capture to make.
 COMMANDS = {
@@ -229,7 +229,7 @@ def count(blocks):
     side = sum(len(block.records) for block in blocks if block.type == SIDE)
     samples = sum(read_uv(payload + b"\0", 0)[0]
                   for block in blocks if block.type == SAMPLES for tag, payload in block.records
-                  if tag >> 1 in (COLUMNS, DENSE))
+                  if tag >> 1 == COLUMNS)
     return b"".join(map(uv, (10, 0, samples, 0, len(blocks), side)))
 
 

@@ -52,7 +52,7 @@ static void encode_and_decode(const struct reel_sample *sample)
 	bool found = false;
 
 	if (!encoder) {
-		must(reel_sample_encoder_create(REEL_COLUMNS, &target, &encoder));
+		must(reel_sample_encoder_create(&target, &encoder));
 		must(reel_sample_decoder_create(&decoder));
 	}
 	reel_sample_encoder_reset(encoder);

@@ -20,8 +20,8 @@ static struct reel_error *scrub_sample(void *context, struct reel_rewrite_sample
 }
 
 /*
- * As reel_capture_scrub, but in columns: the dense encoding takes a hundred times as long.  False:
- * it cannot be written, because no recorder would write it (numbers of samples that do not ascend).
+ * As reel_capture_scrub.  False: it cannot be written, because no recorder would write it (numbers
+ * of samples that do not ascend).
  */
 static bool scrub(struct reel_capture *capture, struct fuzz_file *to, struct outcome *ret)
 {

@@ -600,7 +600,6 @@ def add_samples(corpora):
     for i in range(24):
         data = bytes(chance.choice((0, 1, 8, chance.randrange(256))) for _ in range(200 + 100 * i))
         corpora.add("fuzz_columns", str(i), bytes([i]) + data)
-        corpora.add("fuzz_dense", str(i), data)
         corpora.add("fuzz_scrub_words", str(i), bytes([i]) + data)
 
 

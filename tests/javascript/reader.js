@@ -8,7 +8,6 @@ const zlib = require('node:zlib');
 const { Problem, Cursor, malformed, u64 } = require('./bytes.js');
 const { RECORDS, readRecord } = require('./records.js');
 const { Columns } = require('./samples.js');
-const { Dense } = require('./dense.js');
 const { readFileHeader, readPayload, scan, expand, checkDensities } = require('./file.js');
 const { Encryption, readSecretKey } = require('./encrypted.js');
 
@@ -20,7 +19,7 @@ const MAX_TREE = 1048576;
 const MAX_ALL_FRAMES = 33554432;
 const MAX_LABELS = 32;
 const MAX_LABEL_TEXT = 1024;
-const ENCODINGS = new Map([[35n, Columns], [37n, Dense]]);
+const COLUMNS = 35n;
 const MAX_LAYOUTS = 256;
 const MAX_REGISTERS = 256;
 
@@ -231,7 +230,7 @@ class Reader {
   record({ id, critical, payload }, header, block, where) {
     if (id === 0n) throw malformed('a record of id 0');
     const known = RECORDS.get(Number(id));
-    const isSample = id === SAMPLE_LAYOUT || id === LABELS || id === FRAMES || ENCODINGS.has(id);
+    const isSample = id === SAMPLE_LAYOUT || id === LABELS || id === FRAMES || id === COLUMNS;
     if (!known && !isSample && critical) throw new Problem('unsupported', `record ${id}`);
     if ((known && known.block !== header.typeName) || (isSample && header.typeName !== 'samples')) {
       throw malformed(`record ${id} in a block of another type`);
@@ -239,7 +238,7 @@ class Reader {
     if (id === SAMPLE_LAYOUT) this.print({ record: 'SAMPLE_LAYOUT', ...block.defineLayout(payload) });
     else if (id === LABELS) block.addLabels(payload);
     else if (id === FRAMES) block.addFrames(payload);
-    else if (isSample) this.samples(new (ENCODINGS.get(id))(payload, block), header, where);
+    else if (isSample) this.samples(new Columns(payload, block), header, where);
     else if (known) this.known(known, payload, where);
     if (header.typeName === 'side') this.sideRecord(id, header, where);
   }

@@ -1,5 +1,5 @@
 'use strict';
-// The common parts of both encodings of samples (SPEC.md, sections 6.1 to 6.4), and COLUMNS.
+// COLUMNS (SPEC.md, sections 6.1 to 6.4).
 
 const { MAX_U64, u64, malformed, Problem, Cursor } = require('./bytes.js');
 
@@ -17,14 +17,13 @@ const NO_STACK = { address: 0n, size: 0n };
 const BIT_63 = 1n << 63n;
 const GOLDEN = 0x9e3779b97f4a7c15n;
 
-/** h() of section 6.4 before its last shift; annex A calls this m(). */
-function mix(x, y) {
+/** h() of section 6.4. */
+function hash(x, y) {
   let z = u64(x * GOLDEN) ^ u64(y * 0xc2b2ae3d27d4eb4fn);
   z ^= z >> 29n;
-  return u64(z * 0xbf58476d1ce4e5b9n);
+  return Number(u64(z * 0xbf58476d1ce4e5b9n) >> 48n);
 }
 
-const hash = (x, y) => Number(mix(x, y) >> 48n);
 const slot = (number, bits) => Number(u64(number * GOLDEN) >> BigInt(64 - bits));
 
 /** A word's place: the data that predict it, and the address it is relative to (section 6.4). */
@@ -117,10 +116,9 @@ class Region {
 }
 
 /** The values that a thread's later samples are relative to. */
-const nothingBefore = () => ({ pc: 0n, layout: null, values: [], regions: [], chains: [[], []], stackPointer: 0n });
+const nothingBefore = () => ({ pc: 0n, layout: null, values: [], regions: [], stackPointer: 0n });
 
-/** A COLUMNS or DENSE record; the encoding defines how heads, words, places of regions and chains are written. */
-class SampleRecord {
+class Columns {
   constructor(payload, block) {
     const cursor = new Cursor(payload);
     this.count = cursor.uv();
@@ -128,6 +126,11 @@ class SampleRecord {
     this.block = block;
     this.threads = new Map();
     this.last = { id: 0n, time: 0n };
+    this.byPlace = new BigUint64Array(65536);
+    this.byWords = new BigUint64Array(65536);
+    this.recent = Array(16).fill(0n);
+    this.dictionary = new BigUint64Array(4096);
+    this.highs = new BigUint64Array(256);
   }
 
   *samples() {
@@ -151,11 +154,11 @@ class SampleRecord {
     // Early files have it above the flags.
     if (now.flags & 32n && !(now.parts & 16n)) Object.assign(now, { flags: now.flags & 255n, steps: now.flags >> 8n });
     if (has(PARTS.registers)) this.pc(now, before);
-    for (let i = 0; i < head.regionCount; i++) now.regions.push(this.region(i, before, now));
+    for (let i = 0; i < head.regionCount; i++) now.regions.push(this.region(before.regions[i]));
     if (has(PARTS.registers)) this.registers(now, before);
-    for (const region of now.regions) this.bytesOf(region, now, before);
-    if (has(PARTS.kernelChain)) now.kernelChain = before.chains[0] = this.chain(0, now, before);
-    if (has(PARTS.frameChain)) now.frameChain = before.chains[1] = this.chain(1, now, before);
+    for (const region of now.regions) this.bytesOf(region);
+    if (has(PARTS.kernelChain)) now.kernelChain = this.chain();
+    if (has(PARTS.frameChain)) now.frameChain = this.chain();
     if (has(PARTS.kernelFrame)) now.kernelFrame = this.kernelFrame(now, before);
     before.regions = now.regions;
     if (now.layout) Object.assign(before, { pc: now.pc, layout: now.layout, values: now.values });
@@ -170,12 +173,11 @@ class SampleRecord {
     return this.threads.get(thread);
   }
 
-  region(index, before, now) {
+  region(old) {
     const stream = this.streams[2];
     const kind = stream.u8();
     const words = stream.u8();
-    const old = before.regions[index];
-    const { address, end } = this.place(index, old ?? { address: 0n, end: 0n }, now, before);
+    const { address, end } = this.place(old ?? { address: 0n, end: 0n });
     const region = new Region(kind, words, address, end, []);
     const count = stream.count(MAX_MISSING, 'missing ranges');
     for (let i = 0, at = 0n; i < count; i++) {
@@ -190,15 +192,15 @@ class SampleRecord {
     return region;
   }
 
-  bytesOf(region, now, before) {
+  bytesOf(region) {
     const raw = this.streams[14];
     raw.take(region.tail.length).copy(region.tail);
-    this.words(region, now, before);
+    this.words(region);
     raw.take(region.head.length).copy(region.head);
     region.checkMissing();
   }
 
-  /** Layout and known registers, which are in stream 3 of both encodings. */
+  /** Layout and known registers. */
   layout(now) {
     const id = this.streams[3].uv();
     now.layout = this.block.layouts.get(id);
@@ -236,17 +238,6 @@ class SampleRecord {
     before.stackPointer = sp;
     return { pc, sp, fp, return_address: returnAddress };
   }
-}
-
-class Columns extends SampleRecord {
-  constructor(payload, block) {
-    super(payload, block);
-    this.byPlace = new BigUint64Array(65536);
-    this.byWords = new BigUint64Array(65536);
-    this.recent = Array(16).fill(0n);
-    this.dictionary = new BigUint64Array(4096);
-    this.highs = new BigUint64Array(256);
-  }
 
   head() {
     const [stream, times] = this.streams;
@@ -260,7 +251,7 @@ class Columns extends SampleRecord {
     return { id, time, thread, cpu, event, weight, where, flags, parts, regionCount, steps };
   }
 
-  place(index, old) {
+  place(old) {
     const stream = this.streams[2];
     return { address: u64(old.address + stream.sv()), end: u64(old.end + stream.sv()) };
   }
@@ -347,4 +338,4 @@ class Columns extends SampleRecord {
   }
 }
 
-module.exports = { SampleRecord, Columns, Place, NO_STACK, MAX_CHAIN, GOLDEN, mix, hash, slot };
+module.exports = { Columns };

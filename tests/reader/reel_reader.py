@@ -20,7 +20,7 @@ Numbers are integers, texts strings (a byte that is not UTF-8 is \\xNN, a backsl
                    frames, [[function, position, 1 for an entry, native or 0], ...], the innermost first); all
                    differences undone.  A region: kind, address, size, missing [[offset, size], ...], crc (CRC-32 of
                    its bytes), and its bytes with --bytes.
-    COLUMNS, DENSE  each of its samples as a SAMPLE
+    COLUMNS         each of its samples as a SAMPLE
     LABELS, FRAMES  none: labels and frames are shown with their samples
 
 --summary prints a line for each block, {"block", "block_offset", "type", "records": {name: count}},
@@ -559,8 +559,8 @@ class Decoder:
         if block_type != self.block.type:
             raise corrupt("%s in a block of type %d" % (name, self.block.type))
         try:
-            if name in ("COLUMNS", "DENSE"):
-                for sample in Samples(self.samples, cursor, name == "DENSE"):
+            if name == "COLUMNS":
+                for sample in Samples(self.samples, cursor):
                     self.count_sample()
                     yield {"record": "SAMPLE", **sample}
             elif name == "LABELS":

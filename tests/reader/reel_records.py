@@ -20,9 +20,7 @@ MAX_FUNCTION = (1 << 62) - 1
 MAX_FUNCTION_TEXT = 4096
 MAX_MARK_TEXT = 256
 MAX_FUNCTION_LINES = 65536
-MAX_DENSE = 131072
 MAX_CHAIN = 65536
-MAX_ADDRESSES = 33554432
 MAX_BUILD_ID = 64
 MAX_TEXT = 65536
 MAX_SEALED = 1024
@@ -97,7 +95,6 @@ FIELDS = {
     26: ("CODE_END", SIDE, "time space address size"),
     32: ("SAMPLE_LAYOUT", SAMPLES, None),
     35: ("COLUMNS", SAMPLES, None),
-    37: ("DENSE", SAMPLES, None),
     38: ("LABELS", SAMPLES, None),
     39: ("FRAMES", SAMPLES, None),
     48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
@@ -299,7 +296,6 @@ class ThreadState:
         self.layout = None
         self.values = []
         self.regions = []
-        self.chains = [[], []]
 
 
 def packed_bits(cursor, count):

@@ -1,10 +1,7 @@
-"""COLUMNS and DENSE, from SPEC.md section 6: a part of reel_reader.py, see there."""
+"""COLUMNS, from SPEC.md section 6: a part of reel_reader.py, see there."""
 
-from reel_decisions import mixed
-from reel_dense import Dense, Frame
 from reel_records import (
-    MASK, MAX_ADDRESSES, MAX_CHAIN, MAX_DENSE, MAX_REGIONS, Cursor, SampleDecoder,
-    corrupt, decode_chain, overlay, packed_bits)
+    MASK, MAX_REGIONS, Cursor, corrupt, decode_chain, overlay, packed_bits)
 
 STREAMS = 16
 (HEAD, TIME, REGIONS, REGISTERS, GAPS, TOKENS, NEAR, FAR, KNOWN_LOW, KNOWN_HIGH, HIGH, LOW,
@@ -110,31 +107,6 @@ class WordDecoder:
         return word
 
 
-class FromTheLast:
-    """A region's words, counted from the last one, as DenseWords expects them."""
-
-    def __init__(self, words):
-        self.words = words
-        self.address = words.stack[0]
-        self.count = (words.end - words.start) // words.size
-
-    def offset(self, i):
-        return self.words.end - (i + 1) * self.words.size
-
-    def place(self, i):
-        words, offset = self.words, self.offset(i)
-        return words.place(offset, words.relative_at(offset + words.size),
-                           words.relative_at(offset + 2 * words.size))
-
-    def word(self, i):
-        at = self.offset(i)
-        return int.from_bytes(self.words.data[at:at + self.words.size], self.words.order)
-
-    def put(self, i, word):
-        at = self.offset(i)
-        self.words.data[at:at + self.words.size] = word.to_bytes(self.words.size, self.words.order)
-
-
 class RegionWords:
     """Writes a region's words over its previous bytes."""
 
@@ -157,13 +129,10 @@ class RegionWords:
         address = (self.stack[0] + offset) & MASK
         return Place(self.size, self.stack, address, address, above, second)
 
-    def read(self, dense, pc, pc_before):
+    def read(self):
         raw = self.decoder.streams[RAW]
         self.data[self.end:] = raw.take(len(self.data) - self.end)
-        if dense:
-            dense.words.region(FromTheLast(self), pc, pc_before)
-        else:
-            self.words()
+        self.words()
         self.data[:self.start] = raw.take(self.start)
 
     def words(self):
@@ -193,21 +162,13 @@ class RegionWords:
 
 
 class Samples:
-    """Iterates over the samples of a COLUMNS or DENSE; `block` is the block's
-    SampleDecoder."""
+    """Iterates over the samples of a COLUMNS; `block` is the block's SampleDecoder."""
 
-    def __init__(self, block, cursor, dense):
+    def __init__(self, block, cursor):
         self.block = block
         self.count = cursor.uv()
         self.streams = [Cursor(cursor.bytes()) for _ in range(STREAMS)]
         self.decoder = WordDecoder(self.streams)
-        self.dense = self.begin_dense() if dense else None
-        self.addresses = 0  # of chains
-
-    def begin_dense(self):
-        if self.count > MAX_DENSE:
-            raise corrupt("%d samples of a DENSE" % self.count)
-        return Dense(self.streams[TOKENS], self.streams[TIME].uv())
 
     def __iter__(self):
         self.block.forget()
@@ -222,7 +183,7 @@ class Samples:
             raise corrupt("frames of samples that do not exist")
 
     def sample(self):
-        head = self.dense.heads.head() if self.dense else self.head()
+        head = self.head()
         record = {name: head[name] for name in (
             "id", "time", "thread", "cpu", "event", "weight", "where", "flags", "steps")}
         if head["flags"] & 32 and not head["parts"] & 16:       # in early files of 0.1
@@ -230,9 +191,8 @@ class Samples:
         # A malformed sample outweighs an unknown layout.
         parts = self.block.parts_known(head["parts"])
         thread = self.block.thread(record["thread"])
-        pc_before = thread.pc
         self.regions(thread, head["regions"], record, parts)
-        self.chains(thread, record, parts, pc_before)
+        self.chains(thread, record, parts)
         record["labels"] = self.block.next_labels()
         record["runtime_frames"] = self.block.next_frames()
         return record
@@ -255,32 +215,25 @@ class Samples:
     def regions(self, thread, count, record, parts):
         nothing = {"address": 0, "bytes": b""}
         old = (thread.regions + [nothing] * count)[:count]
-        pc_before = thread.pc
-        if self.dense and parts & 1:
-            thread.pc = self.dense_pc(pc_before)
-        pc = thread.pc if parts & 1 else 0
-        placed = [self.placed(i, old[i], pc, pc_before) for i in range(count)]
+        placed = [self.placed(before) for before in old]
         record["pc"], record["layout"], record["registers"] = 0, None, []
         if parts & 1:
             stack = (placed[0][0]["address"], placed[0][0]["size"]) if placed else (0, 0)
-            self.registers(thread, stack, record, pc_before)
+            self.registers(thread, stack, record)
         for (region, words), before in zip(placed, old):
             data = bytearray(region["size"])
             overlay(data, region["address"], before)
-            RegionWords(self.decoder, region, words, data).read(self.dense, pc, pc_before)
+            RegionWords(self.decoder, region, words, data).read()
             if any(data.count(0, at, at + size) != size for at, size in region["missing"]):
                 raise corrupt("a missing range that is not 0")
             region["bytes"] = bytes(data)
         record["regions"] = thread.regions = [region for region, _ in placed]
 
-    def placed(self, index, old, pc, pc_before):
+    def placed(self, old):
         stream = self.streams[REGIONS]
         kind, words = stream.u8(), stream.u8()
-        if self.dense:
-            address, end = self.dense.heads.place(index, old, pc, pc_before)
-        else:
-            address = (old["address"] + stream.sv()) & MASK
-            end = old["address"] + len(old["bytes"]) + stream.sv()
+        address = (old["address"] + stream.sv()) & MASK
+        end = old["address"] + len(old["bytes"]) + stream.sv()
         size = (end - address) & MASK
         if words & 127 not in (4, 8):
             raise corrupt("a region with words %d" % words)
@@ -288,17 +241,14 @@ class Samples:
         missing = self.block.missing(stream, size)
         return {"kind": kind, "address": address, "size": size, "missing": missing}, words
 
-    def registers(self, thread, stack, record, pc_before):
+    def registers(self, thread, stack, record):
         stream = self.streams[REGISTERS]
         number = stream.uv()
         layout = self.block.layouts.get(number)
         if layout is None:
             raise corrupt("registers in layout %d, which is undefined" % number)
         known = packed_bits(stream, len(layout))
-        if self.dense:
-            self.dense_registers(thread, stack, number, known, pc_before)
-        else:
-            self.changed_registers(thread, stack, number, known)
+        self.changed_registers(thread, stack, number, known)
         record["pc"], record["layout"] = thread.pc, number
         record["registers"] = [[dwarf, size, thread.values[i] if known[i] else None]
                                for i, (dwarf, size) in enumerate(layout)]
@@ -319,60 +269,15 @@ class Samples:
                 value = self.decoder.word(Place(size, stack, stack[0], i, pc, values[i]))
             thread.values.append(value if known[i] else 0)
 
-    def dense_pc(self, before):
-        return self.dense.words.word(Place(8, (0, 0), 0, MASK, before, 0),
-                                     Frame(before, 0, 999, 1), before)
-
-    def dense_registers(self, thread, stack, number, known, before):
-        layout = self.block.layouts[number]
-        values = thread.values if thread.layout == number else [0] * len(layout)
-        thread.layout, thread.values = number, []
-        for i, (_, size) in enumerate(layout):
-            value = 0
-            if known[i]:
-                value = self.dense.words.word(
-                    Place(size, stack, stack[0], i, thread.pc, values[i]),
-                    Frame(thread.pc, before, 1000 + i, 2 + i),
-                    self.expected(values[i], before, thread.pc, size))
-            thread.values.append(value)
-
     @staticmethod
     def expected(value, before, pc, size):
         return pc if value and value == before and pc < 1 << 8 * size else value
 
-    def dense_chain(self, thread, kind, pc, pc_before):
-        bits, number = self.dense.decisions.bits, self.dense.decisions.number
-        before = thread.chains[kind]
-        leaf, caller = (before + [0, 0])[:2]
-        gone = number(12, "gone", (
-            mixed(leaf, 2040 + kind), mixed(leaf, mixed(caller, 2040 + kind)),
-            mixed(pc, mixed(pc_before, 2040 + kind))))
-        if gone > len(before):
-            raise corrupt("%d addresses of a chain of %d are gone" % (gone, len(before)))
-        kept, left, added = before[gone:], gone, []
-        caller, outer = (kept + [0, 0])[:2]
-        while bits(1, 0, "calls", (
-                mixed(caller, 2042 + kind), mixed(caller, mixed(outer, 2042 + kind)),
-                mixed(int(left > 0), 2042 + kind))):
-            if len(added) + len(kept) == MAX_CHAIN:
-                raise corrupt("a chain of more than %d addresses" % MAX_CHAIN)
-            added.append(self.dense.words.word(
-                Place(8, (0, 0), 0, MASK + 1 - 2044 - kind, caller, outer),
-                Frame(caller, outer, 2044 + kind, 2044 + kind),
-                before[left - 1] if left else 0, left > 0 and not added))
-            caller, outer, left = added[-1], caller, max(left - 1, 0)
-        thread.chains[kind] = chain = added[::-1] + kept
-        self.addresses += len(chain)
-        if self.addresses > MAX_ADDRESSES:
-            raise corrupt("chains of %d addresses" % self.addresses)
-        return chain or None
-
-    def chains(self, thread, record, parts, pc_before):
+    def chains(self, thread, record, parts):
         stream = self.streams[CHAINS]
         for kind, name in enumerate(("kernel_chain", "frame_chain")):
             record[name] = None
             if parts & 2 << kind:
-                record[name] = (self.dense_chain(thread, kind, record["pc"], pc_before)
-                                if self.dense else decode_chain(stream))
+                record[name] = decode_chain(stream)
         record["kernel_frame"] = (
             self.block.kernel_frame(stream, thread, record["kernel_chain"]) if parts & 8 else None)

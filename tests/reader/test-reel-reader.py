@@ -455,7 +455,7 @@ class Limits(Case):
     def test_raw_size_exceeded(self):
         self.assertEqual(self.bad(self.filled(64 * MIB + 1), "corrupt", "corrupt"), [])
 
-    def dense(self, type, payload, raw_size, records):
+    def too_dense(self, type, payload, raw_size, records):
         reel = started().block(type, (), payload=payload, raw_size=raw_size, records=records,
                                expanded_size=MIB)
         offset = reel.blocks[-1]["offset"]
@@ -485,7 +485,7 @@ class Limits(Case):
 
         payload, size = block(1000)
         self.assertGreater(1000, 4 * len(payload) + 256)
-        self.assertEqual(self.dense(SIDE, payload, size, 1000), [])
+        self.assertEqual(self.too_dense(SIDE, payload, size, 1000), [])
         payload, size = block(300)
         self.assertEqual(len(self.good(finish(started().block(
             SIDE, (), payload=payload, raw_size=size, records=300)))), 300)

@@ -10,8 +10,7 @@
 static const uint8_t example_id[REEL_FILE_ID_SIZE] = "stackreel-sample";
 
 /* Strings used by example_side's records. */
-static const struct reel_sample_target example_target = { .word_bits = 64,
-							  .period = 1000000000 / 99 };
+static const struct reel_sample_target example_target = { .word_bits = 64 };
 
 static inline struct reel_record example_capture_record(void)
 {

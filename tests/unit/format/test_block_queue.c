@@ -14,21 +14,15 @@
 #define BLOCKS	20
 #define SAMPLES 30
 
-static struct reel_writer *queued_writer_of(enum reel_encoding encoding, int fd,
-					    struct reel_block_queue *queue, bool owns_fd)
+static struct reel_writer *queued_writer(int fd, struct reel_block_queue *queue, bool owns_fd)
 {
-	const struct reel_writer_options options = {
-		.queue = queue, .owns_fd = owns_fd, .encoding = encoding, .target = example_target
-	};
+	const struct reel_writer_options options = { .queue = queue,
+						     .owns_fd = owns_fd,
+						     .target = example_target };
 	struct reel_writer *writer;
 
 	must(reel_writer_create(fd, "example", &options, example_id, &writer));
 	return writer;
-}
-
-static struct reel_writer *queued_writer(int fd, struct reel_block_queue *queue, bool owns_fd)
-{
-	return queued_writer_of(REEL_COLUMNS, fd, queue, owns_fd);
 }
 
 /* As example_capture writes it. */
@@ -55,18 +49,17 @@ static void assert_same(const struct reel_buffer *a, const struct reel_buffer *b
 }
 
 /* The file equals one written without a queue; so do two that share a thread. */
-static void check_same_file(enum reel_encoding encoding)
+TEST(test_same_file)
 {
-	const struct reel_writer_options options = { .encoding = encoding };
 	struct reel_buffer expected = { 0 }, one = { 0 }, other = { 0 };
 	struct reel_block_queue *queue;
 	int fds[2] = { memory_file("", 0), memory_file("", 0) };
 	struct reel_writer *writers[2];
 
-	example_capture_with(&options, &expected, BLOCKS, SAMPLES, true);
+	example_capture(&expected, BLOCKS, SAMPLES, true);
 	must(reel_block_queue_create(NULL, &queue));
 	for (int i = 0; i < 2; i++)
-		writers[i] = queued_writer_of(encoding, fds[i], queue, false);
+		writers[i] = queued_writer(fds[i], queue, false);
 	for (int i = 0; i < 2; i++) {
 		write_example(writers[i]);
 		/* The file continues without its writer. */
@@ -88,12 +81,6 @@ static void check_same_file(enum reel_encoding encoding)
 	reel_buffer_free(&expected);
 	reel_buffer_free(&one);
 	reel_buffer_free(&other);
-}
-
-TEST(test_same_file)
-{
-	check_same_file(REEL_COLUMNS);
-	check_same_file(REEL_DENSE);
 }
 
 struct pipe_reader {

@@ -265,7 +265,7 @@ TEST(test_table)
 	assert_int_equal(reel_record_block_type(26), REEL_BLOCK_SIDE);
 	assert_int_equal(reel_record_block_type(27), 0);
 	assert_int_equal(reel_record_block_type(32), REEL_BLOCK_SAMPLES);
-	assert_int_equal(reel_record_block_type(37), REEL_BLOCK_SAMPLES);
+	assert_int_equal(reel_record_block_type(38), REEL_BLOCK_SAMPLES);
 	assert_int_equal(reel_record_block_type(48), REEL_BLOCK_INDEX);
 	assert_true(reel_schema_of(11)->critical);
 	assert_false(reel_schema_of(14)->critical);

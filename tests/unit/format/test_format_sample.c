@@ -132,7 +132,7 @@ static void assert_invalid(struct reel_sample_encoder *encoder, const struct ree
 }
 
 /* Values that the format cannot hold are rejected, and the next sample is unaffected. */
-static void check_invalid_samples(enum reel_encoding encoding)
+TEST(test_invalid_samples)
 {
 	static uint8_t bytes[REEL_REGION_SIZE_MAX + 1];
 	struct reel_region regions[REEL_REGIONS_MAX + 1] = { 0 };
@@ -144,7 +144,7 @@ static void check_invalid_samples(enum reel_encoding encoding)
 	_cleanup_buffer_ struct reel_buffer expected = { 0 }, got = { 0 };
 	struct reel_sample_encoder *encoder;
 
-	must(reel_sample_encoder_create(encoding, &example_target, &encoder));
+	must(reel_sample_encoder_create(&example_target, &encoder));
 	for (uint64_t i = 0; i < 2; i++) {
 		example_sample(&sample, 2 * i);
 		encode(encoder, &sample.sample);
@@ -225,12 +225,6 @@ static void check_invalid_samples(enum reel_encoding encoding)
 	bytes[10] = 0;
 }
 
-TEST(test_invalid_samples)
-{
-	check_invalid_samples(REEL_COLUMNS);
-	check_invalid_samples(REEL_DENSE);
-}
-
 /* Samples encoded before a reset are gone. */
 TEST(test_reset)
 {
@@ -238,28 +232,25 @@ TEST(test_reset)
 	struct reel_sample_encoder *encoder;
 	struct example_sample sample;
 
-	for (int encoding = REEL_COLUMNS; encoding <= REEL_DENSE; encoding++) {
-		must(reel_sample_encoder_create((enum reel_encoding)encoding, &example_target,
-						&encoder));
-		for (int round = 0; round < 3; round++) {
-			for (uint64_t i = 0; i < 5; i++) {
-				example_sample(&sample, i);
-				encode(encoder, &sample.sample);
-			}
-			if (round == 1) {
-				reel_sample_encoder_reset(encoder);
-				assert_int_equal(reel_sample_encoder_size(encoder), 0);
-				continue;
-			}
-			finish(encoder, round ? &bytes : &expected);
+	must(reel_sample_encoder_create(&example_target, &encoder));
+	for (int round = 0; round < 3; round++) {
+		for (uint64_t i = 0; i < 5; i++) {
+			example_sample(&sample, i);
+			encode(encoder, &sample.sample);
 		}
-		assert_same(&bytes, &expected);
-		reel_sample_encoder_destroy(encoder);
+		if (round == 1) {
+			reel_sample_encoder_reset(encoder);
+			assert_int_equal(reel_sample_encoder_size(encoder), 0);
+			continue;
+		}
+		finish(encoder, round ? &bytes : &expected);
 	}
+	assert_same(&bytes, &expected);
+	reel_sample_encoder_destroy(encoder);
 }
 
 /* Memory runs out within a sample: previous ones are complete. */
-static void check_no_memory(enum reel_encoding encoding)
+static void check_no_memory(void)
 {
 	_cleanup_buffer_ struct reel_buffer expected = { 0 }, bytes = { 0 };
 	const struct rlimit none = { 0, RLIM_INFINITY };
@@ -273,7 +264,7 @@ static void check_no_memory(enum reel_encoding encoding)
 	uint32_t records = 0;
 
 	large.bytes = zeros;
-	must(reel_sample_encoder_create(encoding, &example_target, &encoder));
+	must(reel_sample_encoder_create(&example_target, &encoder));
 	for (int round = 0; round < 2; round++) {
 		for (uint64_t i = 0; i < 20; i++) {
 			example_sample(&sample, i);
@@ -319,8 +310,7 @@ TEST(test_no_memory)
 		print_message("skip: RLIMIT_AS has no effect here\n");
 		skip();
 	}
-	check_no_memory(REEL_COLUMNS);
-	check_no_memory(REEL_DENSE);
+	check_no_memory();
 }
 
 static void assert_layout(const char *what, const void *bytes, size_t size)

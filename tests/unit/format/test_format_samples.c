@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format/codec: COLUMNS and DENSE. */
-#include "format/codec/coder.h"
+/* format/codec: COLUMNS. */
+#include "format/codec/columns.h"
 #include "tests/support/example.h"
 #include "tests/support/test.h"
 
@@ -85,8 +85,6 @@ struct shape {
 	bool big_endian;
 	/* Registers of both sizes, regions that begin and end anywhere. */
 	bool odd;
-	enum reel_encoding encoding;
-	uint64_t period;
 };
 
 struct world {
@@ -320,7 +318,7 @@ static void encode(struct world *world, struct reel_sample_encoder *encoder, str
 
 /* The record of samples, after the layouts, which the decoder consumes. */
 static struct reel_record_frame begin(struct reel_sample_decoder *decoder,
-				      enum reel_encoding encoding, const struct reel_buffer *bytes)
+				      const struct reel_buffer *bytes)
 {
 	struct reel_cursor cursor = reel_cursor(bytes->bytes, bytes->size);
 	struct reel_record_frame frame;
@@ -331,8 +329,7 @@ static struct reel_record_frame begin(struct reel_sample_decoder *decoder,
 		must(reel_sample_decode_layout(decoder, &frame));
 	}
 	must(reel_record_frame_next(&cursor, &frame));
-	assert_int_equal(frame.id,
-			 encoding == REEL_DENSE ? REEL_RECORD_DENSE : REEL_RECORD_COLUMNS);
+	assert_int_equal(frame.id, REEL_RECORD_COLUMNS);
 	assert_false(reel_cursor_left(&cursor));
 	return frame;
 }
@@ -367,9 +364,7 @@ static void check_shape(const struct shape *shape)
 
 	world_create(shape, &world);
 	must(reel_sample_encoder_create(
-		shape->encoding,
-		&(struct reel_sample_target){ shape->word_bits, shape->big_endian, shape->period },
-		&encoder));
+		&(struct reel_sample_target){ shape->word_bits, shape->big_endian }, &encoder));
 	must(reel_sample_decoder_create(&decoder));
 	/* The second time, no state of the first is left. */
 	for (int round = 0; round < 2; round++) {
@@ -380,7 +375,7 @@ static void check_shape(const struct shape *shape)
 		bool found;
 
 		encode(&world, encoder, all, &bytes);
-		frame = begin(decoder, shape->encoding, &bytes);
+		frame = begin(decoder, &bytes);
 		must(reel_samples_begin(decoder, &frame));
 		for (size_t i = 0; i < SAMPLES; i++) {
 			must(reel_samples_next(decoder, &sample, &found));
@@ -390,8 +385,7 @@ static void check_shape(const struct shape *shape)
 		}
 		must(reel_samples_next(decoder, &sample, &found));
 		assert_false(found || reel_samples_left(decoder));
-		if (shape->encoding == REEL_COLUMNS)
-			check_heads(decoder, &frame, all);
+		check_heads(decoder, &frame, all);
 		for (size_t i = 0; i < SAMPLES; i++)
 			kept_free(&all[i]);
 	}
@@ -401,10 +395,8 @@ static void check_shape(const struct shape *shape)
 
 TEST(test_random_samples)
 {
-	for (int i = 0; i < 16; i++)
-		check_shape(&(struct shape){ i & 1 ? 32 : 64, i & 2, i & 4,
-					     i & 8 ? REEL_DENSE : REEL_COLUMNS,
-					     i & 1 ? 1000000 : 0 });
+	for (int i = 0; i < 8; i++)
+		check_shape(&(struct shape){ i & 1 ? 32 : 64, i & 2, i & 4 });
 }
 
 /* CAPTURE gives the target's byte order, which only affects the size of samples. */
@@ -421,7 +413,6 @@ TEST(test_target)
 		uint32_t records = 0;
 
 		must(reel_sample_encoder_create(
-			REEL_COLUMNS,
 			&(struct reel_sample_target){ .word_bits = 64, .big_endian = big },
 			&encoder));
 		must(reel_sample_encode(encoder, &sample, &records, &expanded));
@@ -478,7 +469,7 @@ static void mutate_streams(uint64_t *random, struct reel_cursor payload, struct 
 }
 
 /* Whatever the streams contain, reading ends, and stays within their memory. */
-static void check_mutated(enum reel_encoding encoding)
+TEST(test_mutated)
 {
 	static struct kept all[SAMPLES];
 	static struct world world;
@@ -487,12 +478,12 @@ static void check_mutated(enum reel_encoding encoding)
 	struct reel_sample_decoder *decoder;
 	uint64_t random = 3, errors = 0;
 
-	world_create(&(struct shape){ 64, false, true, encoding, 0 }, &world);
-	must(reel_sample_encoder_create(encoding, &example_target, &encoder));
+	world_create(&(struct shape){ 64, false, true }, &world);
+	must(reel_sample_encoder_create(&example_target, &encoder));
 	must(reel_sample_decoder_create(&decoder));
 	encode(&world, encoder, all, &bytes);
 	for (int round = 0; round < 200; round++) {
-		struct reel_record_frame frame = begin(decoder, encoding, &bytes);
+		struct reel_record_frame frame = begin(decoder, &bytes);
 		struct reel_error *error;
 
 		mutate_streams(&random, frame.payload, &payload);
@@ -509,12 +500,6 @@ static void check_mutated(enum reel_encoding encoding)
 		kept_free(&all[i]);
 	reel_sample_encoder_destroy(encoder);
 	reel_sample_decoder_destroy(decoder);
-}
-
-TEST(test_mutated)
-{
-	check_mutated(REEL_COLUMNS);
-	check_mutated(REEL_DENSE);
 }
 
 /* The streams of one sample with a region of 16 bytes at 0, in order. */
@@ -656,63 +641,6 @@ TEST(test_hostile_parts)
 	CHECK_PARTS("65536 addresses", 2, CHAINS, "\x81\x80\x04");
 	CHECK_PARTS("chains", 4, CHAINS, "\3\2\2");
 	CHECK_PARTS("kernel frame", 8, CHAINS, "\2\2\2");
-}
-
-/* ---- density --------------------------------------------------------------------------- */
-
-/* Scrubbed stacks get much smaller. */
-TEST(test_dense_size)
-{
-	static struct world world;
-	size_t sizes[2];
-
-	for (int dense = 0; dense < 2; dense++) {
-		_cleanup_buffer_ struct reel_buffer bytes = { 0 };
-		struct reel_sample_encoder *encoder;
-		size_t ends[REEL_STREAMS];
-		uint64_t expanded = 0;
-		uint32_t records = 0;
-
-		world_create(&(struct shape){ 64 }, &world);
-		must(reel_sample_encoder_create(dense ? REEL_DENSE : REEL_COLUMNS, &example_target,
-						&encoder));
-		for (size_t i = 0; i < SAMPLES; i++) {
-			struct reel_region region = { .address = top_of(&world, 0) - STACK_MAX,
-						      .bytes = world.stacks[0],
-						      .size = STACK_MAX };
-			struct reel_sample sample = { .id = i, .regions = &region, .n_regions = 1 };
-
-			for (size_t at = 0; at < 400; at += 8)
-				reel_store64(world.stacks[0] + at,
-					     0x401000 + i % 7 * 16 * (at % 3 == 0));
-			must(reel_sample_encode(encoder, &sample, &records, &expanded));
-		}
-		must(reel_sample_encoder_finish(encoder, &bytes, ends));
-		sizes[dense] = bytes.size;
-		reel_sample_encoder_destroy(encoder);
-	}
-	assert_true(sizes[1] * 10 < sizes[0]);
-}
-
-/* Unchanged chains take no bytes: their addresses are counted. */
-TEST(test_dense_chains)
-{
-	static uint64_t chain[REEL_CHAIN_MAX];
-	const struct reel_sample sample = { .frame_chain = chain, .n_frame_chain = REEL_CHAIN_MAX };
-	_cleanup_buffer_ struct reel_buffer bytes = { 0 };
-	struct reel_sample_encoder *encoder;
-	size_t ends[REEL_STREAMS], n = 0;
-	uint64_t expanded = 0;
-	uint32_t records = 0;
-
-	must(reel_sample_encoder_create(REEL_DENSE, &example_target, &encoder));
-	for (; !reel_sample_encoder_is_full(encoder); n++)
-		must(reel_sample_encode(encoder, &sample, &records, &expanded));
-	assert_int_equal(n, REEL_DENSE_ADDRESSES_MAX / REEL_CHAIN_MAX - 1);
-	must(reel_sample_encoder_finish(encoder, &bytes, ends));
-	assert_true(bytes.size < 4096);
-	assert_false(reel_sample_encoder_is_full(encoder));
-	reel_sample_encoder_destroy(encoder);
 }
 
 RUN_TESTS()
