@@ -151,6 +151,8 @@ static void print_counts(const struct session *session, const struct reel_verify
 	if (counts->images)
 		fprintf(file, ", %s images", format_count(counts->images).text);
 	fprintf(file, ", %s", format_bytes(session->info->file_size).text);
+	if (counts->digests)
+		fputs(", SHA-256 matches", file);
 }
 
 static void print_json_counts(const struct session *session,
@@ -161,9 +163,9 @@ static void print_json_counts(const struct session *session,
 	fprintf(file,
 		", \"problems\": %" PRIu64 ", \"remarks\": %" PRIu64 ", \"blocks\": %" PRIu64
 		", \"damaged_blocks\": %" PRIu64 ", \"samples\": %" PRIu64
-		", \"side_records\": %" PRIu64 ", \"images\": %" PRIu64,
+		", \"side_records\": %" PRIu64 ", \"images\": %" PRIu64 ", \"digests\": %" PRIu64,
 		counts->problems, counts->remarks, counts->blocks, counts->damaged_blocks,
-		counts->samples, counts->side_records, counts->images);
+		counts->samples, counts->side_records, counts->images, counts->digests);
 	if (counts->has_end)
 		fprintf(file,
 			", \"expected_samples\": %" PRIu64 ", \"expected_side_records\": %" PRIu64,

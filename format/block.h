@@ -42,7 +42,7 @@ struct reel_file_header {
 enum reel_block_type {
 	REEL_BLOCK_SIDE = 1,	/* everything but samples */
 	REEL_BLOCK_SAMPLES = 2, /* SAMPLE_LAYOUT, LABELS, COLUMNS */
-	REEL_BLOCK_INDEX = 3,	/* INDEX_ENTRY */
+	REEL_BLOCK_INDEX = 3,	/* INDEX_ENTRY, DIGEST */
 	REEL_BLOCK_KEYS = 4,	/* KEY; never encrypted */
 };
 

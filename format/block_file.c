@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,8 +29,9 @@ struct reel_block_file {
 	uint8_t header[REEL_FILE_HEADER_SIZE]; /* the file's */
 	/* NULL: not encrypted. */
 	struct reel_cipher *cipher;
-	struct reel_raw_block keys; /* written twice */
-	struct reel_buffer frame;   /* a payload before encryption */
+	struct reel_raw_block keys;	 /* written twice */
+	struct reel_buffer frame;	 /* a payload before encryption */
+	crypto_hash_sha256_state sha256; /* of the bytes written, for a DIGEST */
 	/* INDEX_ENTRY records of the blocks so far; incomplete if there are too many. */
 	struct reel_raw_block index;
 	bool index_is_full;
@@ -166,6 +168,7 @@ struct reel_error *reel_block_file_create(int fd, const struct reel_block_file_o
 	file->users = 1;
 	file->index.type = REEL_BLOCK_INDEX;
 	file->keys.type = REEL_BLOCK_KEYS;
+	crypto_hash_sha256_init(&file->sha256);
 	pthread_mutex_init(&file->mutex, NULL);
 	file->options.name = strdup(options->name);
 	error = file->options.name ? create_zstd(file) : reel_error_no_memory();
@@ -274,6 +277,8 @@ static struct reel_error *write_all(struct reel_block_file *file, const uint8_t 
 
 	if (file->write_errno)
 		return write_error(file);
+	if (options->digest)
+		crypto_hash_sha256_update(&file->sha256, bytes, size);
 	do {
 		size_t done = (size_t)(file->bytes - begin);
 
@@ -589,6 +594,16 @@ struct reel_error *reel_block_file_end_copy(struct reel_block_file *ring,
 
 /* ---- the end ---------------------------------------------------------------------- */
 
+static struct reel_error *add_digest(struct reel_block_file *file)
+{
+	uint8_t sha256[REEL_SHA256_SIZE];
+	const struct reel_record record = { .id = REEL_RECORD_DIGEST,
+					    .digest.sha256 = { sha256, sizeof(sha256) } };
+
+	crypto_hash_sha256_final(&file->sha256, sha256);
+	return reel_raw_block_add(&file->index, &record);
+}
+
 static struct reel_error *write_index_and_trailer(struct reel_block_file *file)
 {
 	uint8_t trailer[REEL_TRAILER_SIZE];
@@ -598,6 +613,8 @@ static struct reel_error *write_index_and_trailer(struct reel_block_file *file)
 	if (file->keys.records)
 		TRY(reel_block_file_write(file, &file->keys));
 	if (!file->index_is_full && file->index.records) {
+		if (file->options.digest)
+			TRY(add_digest(file));
 		index_offset = file->bytes;
 		TRY(reel_block_file_write(file, &file->index));
 	}

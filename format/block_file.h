@@ -44,6 +44,7 @@ struct reel_block_file;
 struct reel_block_file_options {
 	const char *name; /* for messages */
 	int level;	  /* zstd's */
+	bool digest;	  /* write a DIGEST */
 	/* reel_block_file_finish closes `fd`, or else freeing the file does. */
 	bool owns_fd;
 	/* Encrypt to these; NULL or empty: do not encrypt.  Used by reel_block_file_create only. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <sodium.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -225,6 +226,24 @@ uint32_t reel_reader_owner(const struct reel_reader *reader)
 	struct stat status;
 
 	return fstat(reader->source.fd, &status) ? UINT32_MAX : status.st_uid;
+}
+
+struct reel_error *reel_reader_sha256(const struct reel_reader *reader, uint64_t size,
+				      uint8_t ret[REEL_SHA256_SIZE])
+{
+	crypto_hash_sha256_state state;
+	uint8_t bytes[16384];
+
+	crypto_hash_sha256_init(&state);
+	for (uint64_t at = 0; at < size;) {
+		size_t n = size - at < sizeof(bytes) ? size - at : sizeof(bytes);
+
+		TRY(reel_source_read(&reader->source, at, bytes, n));
+		crypto_hash_sha256_update(&state, bytes, n);
+		at += n;
+	}
+	crypto_hash_sha256_final(&state, ret);
+	return NULL;
 }
 
 const struct reel_block *reel_reader_blocks(const struct reel_reader *reader, size_t *count_ret)

@@ -77,6 +77,9 @@ uint64_t reel_reader_file_size(const struct reel_reader *reader);
 int reel_reader_fd(const struct reel_reader *reader);
 /* The user who owns the file. */
 uint32_t reel_reader_owner(const struct reel_reader *reader);
+/* The SHA-256 of the file's first `size` bytes. */
+struct reel_error *reel_reader_sha256(const struct reel_reader *reader, uint64_t size,
+				      uint8_t ret[REEL_SHA256_SIZE]) REEL_MUST_CHECK;
 /* In the file's order. */
 const struct reel_block *reel_reader_blocks(const struct reel_reader *reader, size_t *count_ret);
 /* Problems of the frames, found when the file was opened. */

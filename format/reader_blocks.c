@@ -78,7 +78,7 @@ static struct reel_error *believe_all(struct reel_reader *reader,
 		TRY(reel_block_reader_next(block_reader, &item));
 		if (item.kind == REEL_ITEM_END)
 			break;
-		if (item.kind != REEL_ITEM_RECORD)
+		if (item.kind != REEL_ITEM_RECORD || item.record.id != REEL_RECORD_INDEX_ENTRY)
 			continue;
 		error = believe(reader, &item.record.index_entry, &offset, believed_ret);
 		if (error || !*believed_ret)

@@ -49,6 +49,7 @@ enum reel_record_id {
 	REEL_RECORD_LABELS = 38,
 	REEL_RECORD_FRAMES = 39,
 	REEL_RECORD_INDEX_ENTRY = 48,
+	REEL_RECORD_DIGEST = 49,
 	REEL_RECORD_KEY = 56,
 	REEL_RECORD_ID_LIMIT = 57,
 };
@@ -561,6 +562,13 @@ struct reel_record_index_entry {
 	uint64_t records;
 };
 
+#define REEL_SHA256_SIZE 32
+
+/* Of all bytes of the file before the index block. */
+struct reel_record_digest {
+	struct reel_bytes sha256;
+};
+
 /* How a file's key is sealed, and how its blocks are encrypted; 1 is retired. */
 enum reel_key_algorithm {
 	/* crypto_box_seal and crypto_secretstream_xchacha20poly1305 of libsodium. */
@@ -606,6 +614,7 @@ struct reel_record {
 		struct reel_record_cgroup cgroup;
 		struct reel_record_space_cgroup space_cgroup;
 		struct reel_record_index_entry index_entry;
+		struct reel_record_digest digest;
 		struct reel_record_key key;
 	};
 };

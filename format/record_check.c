@@ -143,6 +143,9 @@ const char *reel_record_check(const struct reel_record *record)
 		return check_function(&record->function);
 	case REEL_RECORD_MARK:
 		return record->mark.kind ? NULL : "kind is 0";
+	case REEL_RECORD_DIGEST:
+		return record->digest.sha256.size == REEL_SHA256_SIZE ? NULL
+								      : "sha256 is not 32 bytes";
 	default:
 		return NULL;
 	}

@@ -264,6 +264,10 @@ static const struct reel_schema_field index_entry_fields[] = {
 	NUMBER(index_entry, records),
 };
 
+static const struct reel_schema_field digest_fields[] = {
+	BYTES(digest, sha256, 0),
+};
+
 static const struct reel_schema_field key_fields[] = {
 	NUMBER(key, algorithm),
 	BYTES(key, key, 64),
@@ -313,6 +317,7 @@ static const struct reel_schema schemas[REEL_RECORD_ID_LIMIT] = {
 	[REEL_RECORD_FRAMES] = { "FRAMES", false, NULL, 0, 0 },
 	[REEL_RECORD_COLUMNS] = { "COLUMNS", true, NULL, 0, 0 },
 	SCHEMA(INDEX_ENTRY, false, index_entry),
+	SCHEMA(DIGEST, false, digest),
 	SCHEMA(KEY, false, key),
 };
 

@@ -129,6 +129,7 @@ static struct reel_error *create_file(const struct reel_writer *writer, int fd, 
 	struct reel_block_file_options options = {
 		.name = name,
 		.level = writer->options.level,
+		.digest = writer->options.digest,
 		.owns_fd = writer->options.owns_fd,
 		.recipients = recipients,
 		.make_room = writer->options.make_room,

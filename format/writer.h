@@ -16,7 +16,8 @@ struct reel_cipher;
 struct reel_writer;
 
 struct reel_writer_options {
-	int level; /* zstd's; 0 means 3 */
+	int level;   /* zstd's; 0 means 3 */
+	bool digest; /* write a DIGEST */
 	struct reel_sample_target target;
 	/* Close the sample block at this many expanded bytes (0: 64 MiB). */
 	uint64_t block_expanded;

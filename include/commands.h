@@ -488,6 +488,8 @@ struct reel_verify_counts {
 	uint64_t unknown_numbers;
 	/* Images of modules, and those with missing bytes. */
 	uint64_t images, cut_images;
+	/* SHA-256 digests of the file that are right: 0 if it has none, 1 otherwise. */
+	uint64_t digests;
 };
 
 /*

@@ -211,6 +211,29 @@ static struct reel_error *add_image(struct verify *verify, const struct reel_rec
 	return NULL;
 }
 
+static struct reel_error *check_digest(struct verify *verify, const struct reel_block *block,
+				       const struct reel_record_digest *digest)
+{
+	const struct reel_reader *reader = verify->capture->reader;
+	uint8_t sha256[REEL_SHA256_SIZE];
+	struct reel_error *problem, *error;
+
+	TRY(reel_reader_sha256(reader, block->offset, sha256));
+	if (!memcmp(sha256, digest->sha256.data, sizeof(sha256))) {
+		verify->counts.digests++;
+		return NULL;
+	}
+	problem = reel_error_create(REEL_ERROR_CORRUPT,
+				    "%s: the first %llu bytes do not have the file's SHA-256",
+				    reel_reader_name(reader), (ull)block->offset);
+	error = add_place(verify, reel_error_message(problem), block->offset,
+			  reel_text_print("nothing that other problems do not name"));
+	if (!error)
+		return reel_capture_add_problem(verify->capture, problem);
+	reel_error_destroy(problem);
+	return error;
+}
+
 static struct reel_error *check_item(struct verify *verify, const struct reel_block *block,
 				     const struct reel_block_item *item)
 {
@@ -220,9 +243,11 @@ static struct reel_error *check_item(struct verify *verify, const struct reel_bl
 		(item->kind == REEL_ITEM_RECORD && reel_record_unlisted(&item->record)) ||
 		(item->kind == REEL_ITEM_SAMPLE && reel_sample_has_unlisted(&item->sample));
 	verify->n_items += item->kind == REEL_ITEM_SAMPLE || item->kind == REEL_ITEM_RECORD;
-	return item->kind == REEL_ITEM_RECORD && item->record.id == REEL_RECORD_IMAGE
-		       ? add_image(verify, &item->record.image)
-		       : NULL;
+	if (item->kind == REEL_ITEM_RECORD && item->record.id == REEL_RECORD_IMAGE)
+		return add_image(verify, &item->record.image);
+	if (item->kind == REEL_ITEM_RECORD && item->record.id == REEL_RECORD_DIGEST)
+		return check_digest(verify, block, &item->record.digest);
+	return NULL;
 }
 
 static bool may_be_damage(const struct reel_error *error)

@@ -588,6 +588,7 @@ static struct reel_error *write_merged(struct reel_merge *merge, struct inputs *
 {
 	_cleanup_public_keys_ struct reel_public_keys recipients = { 0 };
 	const struct reel_writer_options options = {
+		.digest = true,
 		.recipients = &recipients,
 		.block_expanded = BLOCK_EXPANDED,
 		.target = { .word_bits = (unsigned int)inputs->capture.word_bits,

@@ -328,6 +328,7 @@ struct reel_error *reel_rewrite(struct reel_rewrite_job *job, int fd, const char
 		return reel_error_no_memory();
 	rewrite->job = job;
 	rewrite->rules = rules;
+	writer.digest = true;
 	if (!writer.level)
 		writer.level = LEVEL;
 	writer.target = (struct reel_sample_target){ .word_bits = job->capture->word_bits,

@@ -309,7 +309,7 @@ fi
 
 # records FILE: its records, except those that are specific to one file.
 records() {
-    "$tool" dump -q --json --bytes "$1" | grep -v '"record": "\(INDEX_ENTRY\|SAMPLE_LAYOUT\)"' | sed -E 's/"block[a-z_]*": [0-9]+, //g'
+    "$tool" dump -q --json --bytes "$1" | grep -v '"record": "\(INDEX_ENTRY\|DIGEST\|SAMPLE_LAYOUT\)"' | sed -E 's/"block[a-z_]*": [0-9]+, //g'
 }
 
 # Scrubbing during import equals scrubbing raw stacks later, for every CPU and byte order.

@@ -10,6 +10,7 @@ output must be whole, also by reel_reader.py, and have the traces that `script` 
 # run.sh: longer
 
 import glob
+import hashlib
 import json
 import os
 import random
@@ -243,6 +244,29 @@ def check_images(packed, folder):
              images_of(out) == images_of(packed) - 1, "%d of %d: %s" % (images_of(out), images_of(packed), errors))
 
 
+def change_unread(path, folder):
+    """A capture with a reserved byte changed, in a header whose checksum is right."""
+    data = bytearray(read(path))
+    begin = blocks_of(data)[1][0]
+    data[begin + 64] ^= 1
+    struct.pack_into("<I", data, begin + 76, zlib.crc32(bytes(data[begin:begin + 76])))
+    return write(os.path.join(folder, "unread.reel"), bytes(data))
+
+
+def check_digest(packed, without, folder):
+    """The digest finds what no reader looks at."""
+    record = next(r for r in map(json.loads, run("dump", "--json", packed)[1].splitlines()) if r["record"] == "DIGEST")
+    data = read(packed)
+    index = struct.unpack("<Q", data[-16:-8])[0]
+    count.ok("the digest is SHA-256", record["sha256"] == hashlib.sha256(data[:index]).hexdigest(), str(record))
+    text = run("verify", packed)[1]
+    count.ok("verify compares it", "SHA-256 matches" in text, text)
+    status, text, _ = run("verify", change_unread(packed, folder))
+    count.ok("a change that only the digest shows", status == 1 and "SHA-256" in text and "matches" not in text, text)
+    status, text, _ = run("verify", change_unread(without, folder))
+    count.ok("the same without a digest", status == 0 and "SHA-256" not in text, text)
+
+
 def images_of(path):
     return run("dump", "--json", path)[1].count('"record": "IMAGE"')
 
@@ -307,6 +331,7 @@ def main():
         check_report(folder)
         check_old_ends(folder)
         check_encrypted()
+        check_digest(packed, orders + "/orders.reel", folder)
         if shutil.which("zstd"):
             check_images(packed, folder)
         else:

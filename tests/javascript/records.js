@@ -42,6 +42,7 @@ const TABLE = [
   [24, 'FUNCTION', 'side', 'id:not0 runtime:not0 line name:shorttext file:shorttext lines:lines'],
   [25, 'MARK', 'side', 'time kind:not0 text:marktext'],
   [48, 'INDEX_ENTRY', 'index', 'offset type sequence stored_size raw_size expanded_size time_first time_last records'],
+  [49, 'DIGEST', 'index', 'sha256:sha256'],
   [56, 'KEY', 'keys', 'algorithm key:short sealed:sealed'],
 ];
 
@@ -116,6 +117,7 @@ function inRange(value, { type, listed }) {
   if (listed) return listed.has(value);
   if (type === 'not0') return value !== 0n;
   if (type === 'id') return value.length === 16;
+  if (type === 'sha256') return value.length === 32;
   if (type === 'id_or_none') return value.length === 0 || value.length === 16;
   if (type === 'text' || type === 'shorttext' || type === 'marktext') return !value.includes(0);
   return true;

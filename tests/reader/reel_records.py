@@ -99,6 +99,7 @@ FIELDS = {
     39: ("FRAMES", SAMPLES, None),
     48: ("INDEX_ENTRY", INDEX, """offset type sequence stored_size raw_size expanded_size
         time_first time_last records"""),
+    49: ("DIGEST", INDEX, "sha256:bytes"),
     56: ("KEY", KEYS, "algorithm key:build_id sealed:sealed"),
 }
 
@@ -123,6 +124,11 @@ def check_origin(record):
     if len(record["file"]) != 16:
         raise OutOfRange("file has %d bytes, not 16" % len(record["file"]))
     check_capture(record)
+
+
+def check_digest(record):
+    if len(record["sha256"]) != 32:
+        raise OutOfRange("a digest of %d bytes" % len(record["sha256"]))
 
 
 def check_id(record):
@@ -185,7 +191,7 @@ def check_mark(record):
 CHECKS = {"CAPTURE": check_capture, "MODULE": check_id, "IMAGE": check_image,
           "SPACE": check_id, "THREAD": check_id, "MAP": check_range, "UNMAP": check_range,
           "CODE": check_code, "CODE_END": check_range, "JIT_SYMBOL": check_range, "JIT_UNWIND": check_range,
-          "TRACE_STEPS": check_trace_steps, "ORIGIN": check_origin, "CGROUP": check_id,
+          "TRACE_STEPS": check_trace_steps, "ORIGIN": check_origin, "DIGEST": check_digest, "CGROUP": check_id,
           "FUNCTION": check_function, "MARK": check_mark}
 
 

@@ -27,7 +27,7 @@ same() {
 
 # side FILE: its records other than samples, without the fields that are specific to a file.
 side() {
-    "$stackreel" dump -q --json "$1" | grep -vE '"record": "(INDEX_ENTRY|SAMPLE_LAYOUT|SAMPLE)"' |
+    "$stackreel" dump -q --json "$1" | grep -vE '"record": "(INDEX_ENTRY|DIGEST|SAMPLE_LAYOUT|SAMPLE)"' |
         sed -E 's/"block[a-z_]*": [0-9]+, //g; /"record": "END"/s/, "side_records": [0-9]+//' # END's counts are specific to its file
 }
 

@@ -257,7 +257,7 @@ TEST(test_table)
 	assert_null(reel_record_name(27));
 	/* First forms of samples. */
 	assert_null(reel_record_name(33));
-	assert_null(reel_record_name(49));
+	assert_null(reel_record_name(50));
 	assert_null(reel_record_name(UINT64_MAX));
 	assert_null(reel_schema_of(32));
 	assert_null(reel_schema_of(35));
