@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
-/* Finds the bytes of a task's stacks to include in a sample: SPEC.md, annex B.1. */
+/* Finds the bytes of a task's stacks to include in a sample: SPEC.md, annex G.1. */
 #ifndef BPF_STACKS_REGIONS_H
 #define BPF_STACKS_REGIONS_H
 

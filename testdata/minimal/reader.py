@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Prints the records and samples of a capture, an object in JSON a line (SPEC.md, section 12.1).
+"""Prints the records and samples of a capture, an object in JSON a line (SPEC.md, annex F.2).
 
     reader.py FILE
 
-It reads all that a minimal capture has: files that are whole and not encrypted, side records of section 12.1, and
+It reads all that a minimal capture has: files that are whole and not encrypted, side records of annex F.2, and
 samples as SAMPLE_LAYOUT and COLUMNS, with all tokens. It skips other records, and stops at damage.
 """
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a minimal capture (SPEC.md, section 12.1): an x86-64 process, a thread, and a sample of it.
+"""Writes a minimal capture (SPEC.md, annex F.2): an x86-64 process, a thread, and a sample of it.
 
     writer.py FILE
 """

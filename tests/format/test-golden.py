@@ -88,7 +88,10 @@ def known_ids():
         names = set(re.findall(r"\tSCHEMA\((\w+),|\[REEL_RECORD_(\w+)\] = \{ \"", file.read()))
     names = {a or b for a, b in names}
     with open("SPEC.md", encoding="utf-8") as file:
-        ids = {name: int(id) for id, name in re.findall(r"^\| (\d+) \| (\w+) \| \w+ \| (?:yes|no) \|$", file.read(), re.M)}
+        text = file.read()
+    ids = {name: int(id) for id, name in re.findall(r"^\| (\d+) \| (\w+) \| \w+ \| (?:yes|no) \|$", text, re.M)}
+    size = len(text.partition("\n## Annex A.")[0].encode())
+    count.ok("a reader of samples needs at most 60 kB of SPEC.md", size < 60000 < len(text), "%d bytes" % size)
     count.ok("schema and SPEC.md have the same records", names == set(ids), str(names ^ set(ids)))
     return ids
 

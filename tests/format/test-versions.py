@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SPEC.md, section 13, on later versions: files of a version that adds something everywhere, read by this one.
+"""SPEC.md, annex D.3, on later versions: files of a version that adds something everywhere, read by this one.
 
     O=DIR   the object directory (build)
 

@@ -93,9 +93,9 @@ static void test_annotated(void **state)
 
 	assert_non_null(spec);
 	read_file("good-one-sample", &bytes);
-	while (fgets(line, sizeof(line), spec) && strncmp(line, "## 12.", 6))
+	while (fgets(line, sizeof(line), spec) && strncmp(line, "### F.1", 7))
 		;
-	while (fgets(line, sizeof(line), spec) && strncmp(line, "## 13.", 6) &&
+	while (fgets(line, sizeof(line), spec) && strncmp(line, "### F.2", 7) &&
 	       size < sizeof(annotated) - 8)
 		size += annotated_bytes(line, size, annotated + size);
 	fclose(spec);
