@@ -41,6 +41,8 @@ ifeq ($(origin CXX),default)
 CXX := $(CROSS_COMPILE)g++
 endif
 CLANG ?= clang
+# The system on which the programs run: a room of host/.
+host := linux
 # Unless its folder cannot be written, e.g. without a home.
 ifeq ($(origin CCACHE),undefined)
 CCACHE := $(if $(filter %ccache,$(CC)),,$(shell folder=$$(ccache -k cache_dir 2>/dev/null) && mkdir -p "$$folder" 2>/dev/null && test -w "$$folder" && command -v ccache))
@@ -111,7 +113,7 @@ sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
 
 # Rooms that both programs link, and those that the library adds.
-shared_objects := $(foreach room,base format arch elf cfi,$(call objects,$(room)))
+shared_objects := $(foreach room,base host/$(host) format arch elf cfi,$(call objects,$(room)))
 library_objects := $(shared_objects) $(call objects,replay)
 static_objects := $(call objects,cli/static)
 page := cli/page/web

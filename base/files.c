@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "host/system.h"
 
 int reel_write_all(int fd, const void *bytes, size_t size, uint64_t *written)
 {
@@ -53,11 +54,10 @@ int reel_copy_all(int from, int to)
 static int create_in(const char *directory)
 {
 	_cleanup_free_ char *path = NULL;
-	int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = reel_system_nameless_file(directory);
 
 	if (fd >= 0)
 		return fd;
-	/* Not every file system supports O_TMPFILE. */
 	if (asprintf(&path, "%s/stackreel.XXXXXX", directory) < 0) {
 		path = NULL;
 		errno = ENOMEM;

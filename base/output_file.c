@@ -8,28 +8,10 @@
 #include "base/bytes.h"
 #include "base/output_file.h"
 
-/* A nameless file vanishes however the program ends; -1 if the file system has none. */
-static int open_nameless(const struct reel_output_place *place)
-{
-	char link[64];
-	int fd = openat(place->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, place->mode);
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	/* linkat() reaches the file through /proc. */
-	if (fd >= 0 && ((place->mode == REEL_PLACE_PRIVATE && fchmod(fd, place->mode)) ||
-			access(link, F_OK))) {
-		close(fd);
-		fd = -1;
-	}
-	if (fd >= 0)
-		reel_output_place_give_to_caller(place, fd);
-	return fd;
-}
-
 static struct reel_error *create(struct reel_output_file *file)
 {
 	file->is_new = true;
-	file->fd = open_nameless(&file->place);
+	file->fd = reel_output_place_create_nameless(&file->place);
 	if (file->fd >= 0)
 		return NULL;
 	return reel_output_place_create_temporary(&file->place, &file->temporary, &file->fd);

@@ -57,6 +57,8 @@ struct reel_error *reel_output_folder_open(const char *path, int *fd_ret) REEL_M
 /* Creates the file `name` there, to write and read; -1 and errno on failure (EEXIST: the name is
  * taken, even by a dangling link). */
 int reel_output_place_create(const struct reel_output_place *place, const char *name);
+/* A nameless file there, which vanishes however the program ends; -1 if the file system has none. */
+int reel_output_place_create_nameless(const struct reel_output_place *place);
 /* Whether a user ran this through sudo, as root. */
 bool reel_output_place_caller(uid_t *user_ret, gid_t *group_ret);
 /*

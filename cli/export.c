@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "cli/print/text.h"
 #include "cli/push/push.h"
 #include "cli/session/sandbox.h"
+#include "host/system.h"
 
 enum {
 	KEY_FORMAT = OPTION_KEY_OWN,
@@ -389,7 +389,7 @@ static int export_apart(struct export_options *options, struct destination *dest
 
 	if (!child) {
 		/* --time-limit ends only this process. */
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		reel_system_end_with_parent(SIGKILL);
 		status = export_files(options, &destination->target, ok_ret);
 		if (close_file(destination) && *ok_ret)
 			status |= whole;

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "cli/session/priority.h"
 #include "cli/session/selection.h"
 #include "cli/session/summary.h"
+#include "host/system.h"
 
 /* If reading the newest samples takes longer, read fewer next time; if it takes less than half as
  * long, more. */
@@ -169,7 +169,7 @@ static bool start_recorder(struct top *top, char **arguments)
 	int ends[2];
 
 	/* Messages would disturb the screen. */
-	top->messages = memfd_create("messages", MFD_CLOEXEC);
+	top->messages = reel_system_memory_file("messages");
 	if (top->messages < 0 || pipe2(ends, O_CLOEXEC)) {
 		complain("cannot create a pipe: %s", strerror(errno));
 		return false;

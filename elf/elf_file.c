@@ -19,6 +19,7 @@
 #include "elf/embedded_code.h"
 #include "elf/packed_file.h"
 #include "base/files.h"
+#include "host/system.h"
 
 /* The smallest and the largest page size of Linux: mappings start at multiples of these. */
 #define PAGE_MIN 4096u
@@ -186,7 +187,7 @@ static struct reel_error *expand(const struct reel_embedded_code *pieces,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (bytes == MAP_FAILED)
 		return reel_error_no_memory();
-	madvise(bytes, (size_t)size, MADV_NOHUGEPAGE);
+	reel_system_advise_huge_pages(bytes, (size_t)size, false);
 	ret->bytes = bytes;
 	ret->size = (size_t)size;
 	for (size_t i = 0; i < pieces->n; i++)

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <lzma.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -11,6 +10,7 @@
 #include "base/files.h"
 #include "elf/elf_sections.h"
 #include "elf/packed_file.h"
+#include "host/system.h"
 
 #define BUFFER 65536
 /* xz's largest preset, -9, takes 65 MiB, zstd's largest, --ultra -22, has a window of 128 MiB. */
@@ -223,7 +223,7 @@ struct reel_error *reel_packed_file_unpack(const char *path, int *fd, uint64_t *
 
 	if (!it.way)
 		return NULL;
-	it.to = memfd_create("unpacked", MFD_CLOEXEC);
+	it.to = reel_system_memory_file("unpacked");
 	if (it.to < 0)
 		return reel_error_os(errno, "unpacking %s into memory", path);
 	error = it.way->begin(&decoder) ? unpack(&it, &decoder) : reel_error_no_memory();

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "elf/section.h"
+#include "host/system.h"
 
 /* The minimum to read: a system call costs as much as copying some 10 kB. */
 #define PAGE 16384u
@@ -94,7 +95,7 @@ static void ask_for_huge_pages(const struct reel_section_pages *pages, size_t fr
 	if (end > pages->size)
 		end = pages->size;
 	/* mmap returned the start of a page. */
-	madvise(pages->bytes + (begin & ~(page - 1)), end - begin, MADV_HUGEPAGE);
+	reel_system_advise_huge_pages(pages->bytes + (begin & ~(page - 1)), end - begin, true);
 }
 
 static bool has_bit(const uint64_t *bits, size_t i)

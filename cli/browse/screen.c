@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <term.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -14,6 +13,7 @@
 
 #include "cli/browse/screen.h"
 #include "cli/print/text.h"
+#include "host/system.h"
 
 /* Time for the rest of a key's bytes to arrive after an Esc. */
 #define ESCAPE_MS   25
@@ -54,7 +54,7 @@ bool screen_is_possible(void)
 
 static bool keep_messages(void)
 {
-	terminal.messages = memfd_create("messages", MFD_CLOEXEC);
+	terminal.messages = reel_system_memory_file("messages");
 	if (terminal.messages < 0)
 		return false;
 	fflush(stderr);

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 #include "cli/page/page_server.h"
 #include "cli/print/output.h"
 #include "cli/print/memory.h"
+#include "host/system.h"
 
 #define TOKEN_BYTES    16
 #define REQUEST_MAX    8192
@@ -149,7 +149,7 @@ static void start_answer(const struct served *served, int client, unsigned int *
 	*n_clients += pid > 0;
 	if (pid)
 		return;
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	reel_system_end_with_parent(SIGTERM);
 	if (getppid() == server)
 		answer(served, client);
 	_exit(0);
@@ -159,7 +159,7 @@ static void serve(struct served *served, int fd)
 {
 	unsigned int n_clients = 0;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	reel_system_end_with_parent(SIGTERM);
 	read_page(served, fd);
 	for (;;) {
 		int client = accept4(served->socket, NULL, NULL, SOCK_CLOEXEC);

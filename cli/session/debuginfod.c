@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,6 +17,7 @@
 #include "cli/session/debuginfod_client.h"
 #include "cli/print/output.h"
 #include "cli/print/text.h"
+#include "host/system.h"
 
 /* Files fetched at the same time. */
 #define PARALLEL 8
@@ -187,7 +187,7 @@ static int send_scout(struct pass *pass)
 	scout = fork();
 	if (!scout) {
 		signal(SIGINT, SIG_DFL);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		reel_system_end_with_parent(SIGKILL);
 		close(ends[0]);
 		return ends[1];
 	}

@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,6 +13,7 @@
 #include "cli/session/debuginfod_client.h"
 #include "cli/print/text.h"
 #include "cli/session/sandbox.h"
+#include "host/system.h"
 
 static volatile sig_atomic_t is_ended, is_too_large;
 
@@ -93,7 +92,7 @@ static void confine(const struct fetch_request *request)
 	handle(SIGINT, SIG_IGN);
 	handle(SIGTERM, end_soon);
 	handle(SIGXFSZ, record_size);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	reel_system_end_with_parent(SIGKILL);
 	/* The client must not reach the capture or any other open file. */
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);
@@ -237,7 +236,7 @@ static enum fetch_result fetch(const struct library *library, const struct fetch
 			       struct fetch_news *news)
 {
 	struct client *client = library->begin();
-	int log = memfd_create("log", MFD_CLOEXEC), fd;
+	int log = reel_system_memory_file("log"), fd;
 	enum fetch_result result;
 	struct stat status;
 	char *path = NULL;

@@ -7,8 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -20,6 +18,7 @@
 #include "cli/session/folder.h"
 #include "cli/session/sandbox.h"
 #include "cli/session/wall_time.h"
+#include "host/system.h"
 
 /* A recorder that ends one part and begins the next takes less. */
 #define GAP_MIN REEL_NS_PER_SECOND
@@ -389,7 +388,7 @@ static struct reel_error *join_in_sandbox(struct joining *joining, int fd)
 	pid_t child = fork();
 
 	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		reel_system_end_with_parent(SIGKILL);
 		if (!sandbox_enter(joining->options) || !no_error(join(joining, fd)))
 			_exit(CHILD_FAILED);
 		_exit(joining->damaged ? CHILD_DAMAGED : CHILD_DONE);
@@ -408,8 +407,8 @@ static struct reel_error *create_file(const struct options *options, int *ret)
 {
 	if (!options->identities.count)
 		return reel_temporary_file(ret);
-	*ret = memfd_create("capture", MFD_CLOEXEC);
-	return *ret < 0 ? reel_error_os(errno, "memfd_create") : NULL;
+	*ret = reel_system_memory_file("capture");
+	return *ret < 0 ? reel_error_os(errno, "creating a file in memory") : NULL;
 }
 
 struct reel_error *folder_join(struct options *options, bool *damaged_ret, int *fd_ret)

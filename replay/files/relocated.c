@@ -4,12 +4,12 @@
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
 #include "elf/elf_file.h"
 #include "elf/elf_sections.h"
+#include "host/system.h"
 
 /* Not 0: a function at 0 would look like a removed one. */
 #define FIRST_ADDRESS 0x10000
@@ -37,7 +37,7 @@ static const Dwfl_Callbacks callbacks = {
 /* libdwfl maps the file, so pass it a copy: a mapped file that shrinks causes a SIGBUS. */
 static struct reel_error *copy_file(const char *path, int fd, uint64_t size, int *ret)
 {
-	int copy = memfd_create("module", MFD_CLOEXEC);
+	int copy = reel_system_memory_file("module");
 	off_t offset = 0;
 
 	if (copy < 0)

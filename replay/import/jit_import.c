@@ -13,6 +13,7 @@
 #include "format/perf/jitdump.h"
 #include "format/perf/perf_map.h"
 #include "format/timeline/module_set.h"
+#include "host/system.h"
 
 /* SPEC.md 5, MAP. */
 #define PROTECTION_EXECUTE 4
@@ -210,7 +211,7 @@ static const char *find_fault(const struct writing *writing, const struct proces
 			      const struct stat *status)
 {
 	const struct reel_jit_files_options *options = writing->options;
-	struct statx made;
+	int64_t made;
 
 	if (!S_ISREG(status->st_mode))
 		return "not a regular file";
@@ -220,8 +221,7 @@ static const char *find_fault(const struct writing *writing, const struct proces
 		return "belongs to a different user";
 	if (!process->was_there && status->st_mtime < options->start - SLACK)
 		return "older than the process";
-	if (!statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &made) && made.stx_mask & STATX_BTIME &&
-	    made.stx_btime.tv_sec > options->end)
+	if (reel_system_birth_time(fd, &made) && made > options->end)
 		return "created after the recording";
 	return NULL;
 }

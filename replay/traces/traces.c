@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Converts samples to traces in the file's order. */
-#include <sched.h>
 #include <stdlib.h>
 
 #include "base/sized.h"
 #include "replay/traces/trace_workers.h"
 #include "replay/traces/waker_join.h"
+#include "host/system.h"
 
 /* More threads would only wait for each other and for memory. */
 #define THREADS_MAX 256
@@ -65,22 +65,13 @@ static struct reel_error *choose_blocks(struct reel_traces *traces)
 	return NULL;
 }
 
-/* The CPUs that this process may use. */
-static size_t count_cpus(void)
-{
-	cpu_set_t cpus;
-
-	/* Fails if there are more than 1024. */
-	return sched_getaffinity(0, sizeof(cpus), &cpus) ? THREADS_MAX : (size_t)CPU_COUNT(&cpus);
-}
-
 /* Creates one maker for each thread with work. */
 static struct reel_error *create_makers(struct reel_traces *traces)
 {
 	size_t wanted = traces->capture->options.common.threads;
 
 	if (!wanted)
-		wanted = count_cpus();
+		wanted = reel_system_cpus();
 	if (wanted > THREADS_MAX)
 		wanted = THREADS_MAX;
 	if (wanted > traces->n_blocks)

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "cfi/row_internal.h"
 #include "replay/unwind/unwind_cache.h"
+#include "host/system.h"
 
 _Static_assert(sizeof(struct cached_row) == 64, "an entry fills a line");
 _Static_assert(CACHED_ROW_BITS <= 16, "entries are named by 16 bits");
@@ -27,7 +28,7 @@ static bool map_entries(struct reel_unwind_cache *cache)
 		return false;
 	begin = ((uintptr_t)cache->memory + ENTRIES_SIZE - 1) / ENTRIES_SIZE * ENTRIES_SIZE;
 	cache->entries = (struct cached_row *)begin;
-	madvise(cache->entries, ENTRIES_SIZE, MADV_HUGEPAGE);
+	reel_system_advise_huge_pages(cache->entries, ENTRIES_SIZE, true);
 	return true;
 }
 

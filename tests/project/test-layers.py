@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Fails if an include crosses a layer (tests/project/rooms), or if code outside of bpf/ and tests/ tests for the host's CPU or byte
-order. Includes are written from the root, so the folder in an include is its room. The rooms of cli/, and those in bpf/, may not include
-each other in a circle, nor may the files of such a room, of bpf/, of replay/import/ or of record/ itself. Nor may a room's files need each other in a circle
-by their symbols, but in CIRCLES. Each header of bpf/ includes what it uses. CONTRIBUTING.md shows the same table."""
+"""Fails if an include crosses a layer (tests/project/rooms), if code outside of bpf/ and tests/ tests for the host's CPU or byte order,
+or if code that other systems run, too, calls Linux past host/linux/. Includes are written from the root, so the folder in an include is
+its room. The rooms of cli/, and those in bpf/, may not include each other in a circle, nor may the files of such a room, of bpf/, of
+replay/import/ or of record/ itself. Nor may a room's files need each other in a circle by their symbols, but in CIRCLES. Each header of
+bpf/ includes what it uses. CONTRIBUTING.md shows the same table."""
 
 import glob
 import graphlib
@@ -19,6 +20,10 @@ import rooms as table
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 HOST = re.compile(r"^\s*#\s*(el)?if.*(__x86_64__|__i386__|__aarch64__|__arm__|__riscv|__s390|__powerpc|__BYTE_ORDER|__LITTLE_ENDIAN|__BIG_ENDIAN)")
+# What only host/linux/ asks of the system, since programs without it run on others as well. The recorder runs on Linux alone, and so does
+# the sandbox, which other hosts replace as a whole.
+LINUX = re.compile(r"\b(prctl|statx|f?statfs|memfd_create|madvise)\(|landlock")
+LINUX_ONLY = re.compile(r"(bpf|record|host/linux)/|cli/session/sandbox\.c$")
 # Headers of libraries that only some rooms may use. libdw includes libelf, and dwarf.h has only constants.
 LIBRARIES = {
     "bpf": r"bpf/", "capstone": r"capstone/", "curl": r"curl/", "curses": r".*curses\.h|term\.h", "dwarf": r"dwarf\.h",
@@ -42,6 +47,8 @@ def wrong_lines(rooms, room, path):
             where = "%s:%d: " % (path, number)
             if not room.name.startswith("bpf") and HOST.match(line):
                 yield where + line.strip()
+            if not LINUX_ONLY.match(path) and LINUX.search(line):
+                yield where + "only host/linux/ may call this: " + line.strip()
             include = INCLUDE.match(line)
             if not include:
                 continue

@@ -183,7 +183,8 @@ class ThisRepository(unittest.TestCase):
                 self.assertTrue(word.removeprefix("=") in rooms or word == "everything" or os.path.exists(word), "%s: checks %s" % (runner.path, word))
             checked.update(word.removeprefix("=") for word in runner.checks)
         unit = {folder.removeprefix("tests/unit/") for folder, _, files in os.walk("tests/unit") if files}
-        by_use = {"include", "elf/libiberty", "cli/page/web", "cli/static", "cli/missing"}  # within elf, cli/page and the builds
+        by_use = {"include", "elf/libiberty", "cli/page/web", "cli/static", "cli/missing",
+                  "host", "host/linux", "host/wasm", "replay/missing"}  # within elf, cli/page and the builds
         by_use |= {room for room in rooms if room.startswith("bpf/")}
         self.assertEqual(set(rooms) - checked - unit - by_use, set())
 
