@@ -321,23 +321,23 @@ struct items {
 	size_t n, capacity;
 };
 
-static void append_item(const void *node, VISIT which, void *closure)
-{
-	struct items *items = closure;
+static struct items listed; /* twalk(3) passes no argument on */
 
+static void append_item(const void *node, VISIT which, int depth)
+{
+	(void)depth;
 	if (which != postorder && which != leaf)
 		return;
-	items->all = memory_reserve(items->all, &items->capacity, items->n, sizeof(*items->all));
-	items->all[items->n++] = *(const void *const *)node;
+	listed.all = memory_reserve(listed.all, &listed.capacity, listed.n, sizeof(*listed.all));
+	listed.all[listed.n++] = *(const void *const *)node;
 }
 
 /* In the tree's order. */
 static struct items list_items(const void *tree)
 {
-	struct items items = { 0 };
-
-	twalk_r(tree, append_item, &items);
-	return items;
+	listed = (struct items){ 0 };
+	twalk(tree, append_item);
+	return listed;
 }
 
 static int compare_counts(const void *a, const void *b)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <fts.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "elf/file_search.h"
 #include "replay/files/kernel_search.h"
@@ -248,27 +250,33 @@ static struct reel_error *try_kernel(struct attempt *attempt, const struct reel_
 	return error;
 }
 
-/* Lists modules' files below DIR; does not follow links to folders (build, source). */
-static struct reel_error *list_modules(struct reel_kernel_search *search, char *dir)
+/* Lists modules' files below PATH; does not follow links to folders (build, source). */
+static struct reel_error *list_modules(struct reel_kernel_search *search, char *path, int flags)
 {
-	char *paths[] = { dir, NULL };
-	struct reel_error *error = NULL;
-	FTSENT *entry;
-	FTS *tree;
+	int fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags) : -1;
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	struct reel_error *error = path ? NULL : reel_error_no_memory();
+	const struct dirent *entry;
 
-	if (!dir)
-		return reel_error_no_memory();
-	tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR | FTS_NOSTAT, NULL);
-	while (tree && !error && (entry = fts_read(tree))) {
-		const char *end = strstr(entry->fts_name, ".ko");
+	if (fd >= 0 && !folder)
+		close(fd);
+	while (folder && !error && (entry = readdir(folder))) {
+		const char *end = strstr(entry->d_name, ".ko");
+		char *below;
 
-		if (end && entry->fts_info != FTS_D && entry->fts_info != FTS_DP &&
-		    is_module_suffix(end))
-			error = reel_strings_add(&search->modules, strdup(entry->fts_path));
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		below = reel_text_print("%s/%s", path, entry->d_name);
+		if (end && is_module_suffix(end) && entry->d_type != DT_DIR)
+			error = reel_strings_add(&search->modules, below);
+		else if (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN)
+			error = list_modules(search, below, O_NOFOLLOW);
+		else
+			free(below);
 	}
-	if (tree)
-		fts_close(tree);
-	free(dir);
+	if (folder)
+		closedir(folder);
+	free(path);
 	return error;
 }
 
@@ -278,14 +286,12 @@ static struct reel_error *list_all_modules(struct reel_kernel_search *search)
 
 	search->modules_listed = true;
 	for (size_t i = 0; *search->release && i < 2; i++) {
-		for (size_t j = 0; j < lists[i]->n; j++) {
-			const char *root = lists[i]->all[j];
-
-			TRY(list_modules(search, reel_text_print("%s/lib/modules/%s", root,
-								 search->release)));
-			TRY(list_modules(search, reel_text_print("%s/usr/lib/modules/%s", root,
-								 search->release)));
-		}
+		for (size_t j = 0; j < 2 * lists[i]->n; j++)
+			TRY(list_modules(search,
+					 reel_text_print("%s%s/lib/modules/%s",
+							 lists[i]->all[j / 2], j % 2 ? "/usr" : "",
+							 search->release),
+					 0));
 	}
 	return NULL;
 }
