@@ -41,7 +41,7 @@ ifeq ($(origin CXX),default)
 CXX := $(CROSS_COMPILE)g++
 endif
 CLANG ?= clang
-# The system on which the programs run: a room of host/.
+# The room of host/ with what the system has; `make wasm` sets it.
 host := linux
 # Unless its folder cannot be written, e.g. without a home.
 ifeq ($(origin CCACHE),undefined)
@@ -81,6 +81,15 @@ endif
 base_cflags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -fPIC -pthread -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags) $(ccache_flags)
 base_ldflags = -pthread $(linker) $(san_flags) $(sysroot_flags)
 
+ifeq ($(host),wasm)
+libraries := $(O)/libraries
+base_cflags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -I$(O)/include -I$(libraries)/include -include host/wasm/libc.h $(warnings)
+base_ldflags :=
+# Debian's emscripten 3.1.6 expects its packages of node there, and a node without fetch().
+export NODE_PATH := /usr/share/nodejs
+export NODE_OPTIONS := --no-experimental-fetch
+endif
+
 pkg_cflags = $(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null)
 pkg_libs = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
 have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
@@ -111,10 +120,12 @@ bpf_target := $(if $(filter s390x,$(machine)),bpfeb,bpfel)
 
 sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
+# What only Linux has, or else what replaces it.
+other_objects := $(addprefix $(O)/,$(if $(filter linux,$(host)),cli/missing/sandbox.o replay/missing/relocated.o,cli/session/sandbox.o replay/files/relocated.o))
 
 # Rooms that both programs link, and those that the library adds.
 shared_objects := $(foreach room,base host/$(host) format arch elf cfi,$(call objects,$(room)))
-library_objects := $(shared_objects) $(call objects,replay)
+library_objects := $(shared_objects) $(filter-out $(other_objects),$(call objects,replay))
 static_objects := $(call objects,cli/static)
 page := cli/page/web
 page_object := $(O)/cli/page/page_bytes.o
@@ -123,7 +134,7 @@ message_objects := $(patsubst %,$(O)/cli/protobuf/%.pb-c.o,$(messages))
 # An optional room, or its replacement in cli/missing/.
 unused_objects := $(foreach room,$(if $(sqlite),missing/,)sql $(if $(ncurses),missing/,)browse $(if $(protobuf),missing/,)protobuf \
 	$(if $(libcurl),missing/,)push,$(call objects,cli/$(room)) $(patsubst %.c,$(O)/%.o,$(wildcard cli/$(room).c)))
-cli_objects := $(filter-out $(static_objects) $(unused_objects),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(page_object)
+cli_objects := $(filter-out $(static_objects) $(unused_objects) $(other_objects),$(call objects,cli)) $(if $(protobuf),$(message_objects)) $(page_object)
 record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
@@ -206,7 +217,7 @@ $(O)/page/page.html $(O)/page/firefox.html: $(page_files)
 	$(Q)mkdir -p $(@D)
 	$(Q)$< $(@F) $(page_main) $@
 $(page_object): CPPFLAGS += -I$(O)/page
-$(page_object): cli/page/page_bytes.S $(O)/page/page.html $(O)/page/firefox.html
+$(page_object): $(if $(filter wasm,$(host)),host/wasm,cli/page)/page_bytes.S $(O)/page/page.html $(O)/page/firefox.html
 	$(call say,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(sysroot_flags) $(CPPFLAGS) -c -o $@ $<
@@ -264,6 +275,35 @@ $(O)/static/stackreel: $(cli_objects) $(static_objects) $(O)/libstackreel.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -static -Wl,--wrap=dlopen $(base_ldflags) $(LDFLAGS) -o $@ $^ $(cli_static_libs)
+
+# ---- WebAssembly ----------------------------------------------------------------------
+
+# The command line as one module, and the npm package that runs it in node: packaging/wasm/README.md.
+.PHONY: wasm
+wasm: $(O)/wasm/libraries/done
+	+$(Q)$(MAKE) --no-print-directory host=wasm O=$(O)/wasm CC=emcc AR=emar CFLAGS=-O2 CCACHE= CLANG= PKG_CONFIG=false wasm-package
+$(O)/wasm/libraries/done: packaging/wasm/libraries.sh
+	$(call say,LIBS,$(@D))
+	$(Q)NODE_OPTIONS=--no-experimental-fetch $< $(@D)
+	$(Q)touch $@
+
+ifeq ($(host),wasm)
+npm := $(O)/npm
+npm_files := $(addprefix $(npm)/,package.json stackreel.js README.md)
+.PHONY: wasm-package
+wasm-package: $(npm)/module.js $(npm_files)
+	$(Q)mkdir -p $(npm)/licences && cp $(libraries)/licences/* LICENSE $(npm)/licences/
+$(npm)/module.js: $(cli_objects) $(O)/libstackreel.a host/wasm/node.js
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)emcc -O2 -sNODERAWFS -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=8MB -sMODULARIZE -sEXIT_RUNTIME -sNODEJS_CATCH_EXIT=0 \
+		-sNODEJS_CATCH_REJECTION=0 -sEXPORTED_RUNTIME_METHODS=ENV --js-library host/wasm/node.js -o $@ $(filter %.o %.a,$^) \
+		-L$(libraries)/lib -largp -lelf -llzma -lcapstone -lzstd -lz -lsodium
+$(npm_files): $(npm)/%: packaging/wasm/npm/%
+	$(call say,NPM,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)sed 's/@VERSION@/$(VERSION)/' $< >$@
+endif
 
 # ---- tests -----------------------------------------------------------------------
 
@@ -528,4 +568,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  soak  vm-test  vm-capture  dist  release-check"
+	@echo "  all  static  wasm  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  soak  vm-test  vm-capture  dist  release-check"
