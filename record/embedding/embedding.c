@@ -50,7 +50,7 @@
 #define WORK_RESERVED 4
 /* Each sample pays for this much work on images after a module's first, so that rare samples cost
  * little. */
-#define WORK_SAMPLE (REEL_NS_PER_MS / 20)
+#define WORK_SAMPLE (REEL_NS_PER_MS / 10)
 
 /* At a file's end each module gets an equal part of the remaining time, but at least this; a module
  * that needs more is tried again after all others. */
