@@ -11,9 +11,6 @@
 #define SETUP_NS (2 * REEL_NS_PER_SECOND)
 /* How long a program takes to begin its interpreter. */
 #define BEGIN_TIME REEL_NS_PER_SECOND
-/* How long a thread may run, and be sampled, after its exit was reported: it still frees its memory
- * (kernel/exit.c, do_exit, since Linux 6.16 and its stable versions), and others may have its CPU. */
-#define EXIT_TIME REEL_NS_PER_SECOND
 
 struct reel_error *reel_tracker_create(const struct reel_tracker_options *options,
 				       struct reel_tracker **ret)
@@ -442,11 +439,10 @@ static void forget_modules(struct reel_tracker *tracker)
 
 void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 {
-	uint64_t ended = horizon > EXIT_TIME ? horizon - EXIT_TIME : 0;
 	size_t kept = 0;
 
 	tracker->horizon = horizon;
-	while (tracker->dead && (tracker->dead->end < ended || tracker->n_dead > DEAD_MAX)) {
+	while (tracker->dead && (tracker->dead->end < horizon || tracker->n_dead > DEAD_MAX)) {
 		struct thread *thread = tracker->dead;
 
 		tracker->n_dead--;
@@ -460,7 +456,7 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 			tracker->forks[kept++] = tracker->forks[i];
 	}
 	tracker->n_forks = kept;
-	reel_timeline_forget_ended(tracker->timeline, ended);
+	reel_timeline_forget_ended(tracker->timeline, horizon);
 	reel_module_table_close_unused(tracker->options.modules, reel_now());
 	if (reel_module_table_is_full(tracker->options.modules))
 		forget_modules(tracker);
