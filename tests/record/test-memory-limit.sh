@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 needs_to_record
-limit=40
+limit=32
 
 # many PROCESSES MAPPINGS THREADS: processes with so many executable mappings that are no neighbours
 cat >many.c <<'C'
