@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,9 +66,7 @@ static void *read_outlines(void *context)
 static void read_at_once(struct reading *reading)
 {
 	pthread_t threads[THREADS_MAX];
-	cpu_set_t cpus;
-	size_t wanted = sched_getaffinity(0, sizeof(cpus), &cpus) ? 1 : (size_t)CPU_COUNT(&cpus);
-	size_t n = 0;
+	size_t wanted = reel_system_cpus(), n = 0;
 
 	if (wanted > reading->folder->n)
 		wanted = reading->folder->n;

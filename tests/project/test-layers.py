@@ -22,7 +22,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 HOST = re.compile(r"^\s*#\s*(el)?if.*(__x86_64__|__i386__|__aarch64__|__arm__|__riscv|__s390|__powerpc|__BYTE_ORDER|__LITTLE_ENDIAN|__BIG_ENDIAN)")
 # What only host/linux/ asks of the system, since programs without it run on others as well. The recorder runs on Linux alone, and so does
 # the sandbox, which other hosts replace as a whole.
-LINUX = re.compile(r"\b(prctl|statx|f?statfs|memfd_create|madvise)\(|landlock")
+LINUX = re.compile(r"\b(prctl|sched_getaffinity|statx|f?statfs|memfd_create|madvise)\(|landlock")
 LINUX_ONLY = re.compile(r"(bpf|record|host/linux)/|cli/session/sandbox\.c$")
 # Headers of libraries that only some rooms may use. libdw includes libelf, and dwarf.h has only constants.
 LIBRARIES = {
