@@ -142,7 +142,7 @@ def check_harmless(path, folder, options):
     check_copies(name, folder, newer, options)
 
 
-# What each keeps (SPEC.md, 13.2): unknown records that are not safe to copy, and unknown fields.
+# What each keeps (SPEC.md, annex D.2): unknown records that are not safe to copy, and unknown fields.
 COPIES = {"shrink": True, "pack": True, "resolve": False, "repair": True, "cut": True, "scrub": False, "merge": False}
 
 
