@@ -67,6 +67,18 @@ static struct reel_error *add_place(struct verify *verify, const char *message, 
 	return reel_error_no_memory();
 }
 
+/* Takes over the error. */
+static struct reel_error *add_damage(struct verify *verify, struct reel_error *damage,
+				     uint64_t offset, char *lost)
+{
+	struct reel_error *error = add_place(verify, reel_error_message(damage), offset, lost);
+
+	if (!error)
+		return reel_capture_add_problem(verify->capture, damage);
+	reel_error_destroy(damage);
+	return error;
+}
+
 static const struct place *find_place(const struct verify *verify, const char *message)
 {
 	for (size_t i = 0; i < verify->n_places; i++)
@@ -216,7 +228,7 @@ static struct reel_error *check_digest(struct verify *verify, const struct reel_
 {
 	const struct reel_reader *reader = verify->capture->reader;
 	uint8_t sha256[REEL_SHA256_SIZE];
-	struct reel_error *problem, *error;
+	struct reel_error *problem;
 
 	TRY(reel_reader_sha256(reader, block->offset, sha256));
 	if (!memcmp(sha256, digest->sha256.data, sizeof(sha256))) {
@@ -226,12 +238,8 @@ static struct reel_error *check_digest(struct verify *verify, const struct reel_
 	problem = reel_error_create(REEL_ERROR_CORRUPT,
 				    "%s: the first %llu bytes do not have the file's SHA-256",
 				    reel_reader_name(reader), (ull)block->offset);
-	error = add_place(verify, reel_error_message(problem), block->offset,
+	return add_damage(verify, problem, block->offset,
 			  reel_text_print("nothing that other problems do not name"));
-	if (!error)
-		return reel_capture_add_problem(verify->capture, problem);
-	reel_error_destroy(problem);
-	return error;
 }
 
 static struct reel_error *check_item(struct verify *verify, const struct reel_block *block,
@@ -305,7 +313,7 @@ static struct reel_error *check_block(struct verify *verify, const struct reel_b
 /* Without its key, checks only the checksum, which anyone can forge. */
 static struct reel_error *check_locked_block(struct verify *verify, const struct reel_block *block)
 {
-	struct reel_error *error, *damage;
+	struct reel_error *damage;
 
 	damage = reel_block_reader_check_payload(verify->block_reader, block);
 	if (!damage)
@@ -313,12 +321,8 @@ static struct reel_error *check_locked_block(struct verify *verify, const struct
 	if (!may_be_damage(damage))
 		return damage;
 	verify->counts.damaged_blocks++;
-	error = add_place(verify, reel_error_message(damage), block->offset,
+	return add_damage(verify, damage, block->offset,
 			  reel_text_print("the contents of that block"));
-	if (!error)
-		return reel_capture_add_problem(verify->capture, damage);
-	reel_error_destroy(damage);
-	return error;
 }
 
 static struct reel_error *check_blocks(struct verify *verify)

@@ -508,15 +508,6 @@ TEST_WITH(test_samples_around_an_exec, setup, teardown)
 	assert_int_equal(n_records[REEL_RECORD_THREAD], 2);
 }
 
-static void start_thread(uint32_t pid, uint32_t tid)
-{
-	event((struct reel_process_event){ .kind = REEL_PROCESS_FORK,
-					   .pid = pid,
-					   .tid = tid,
-					   .parent_pid = pid,
-					   .parent_tid = pid });
-}
-
 /* A process that the file has only as the parent of a space: no thread of it has a sample. */
 TEST_WITH(test_parent_without_samples, setup, teardown)
 {
@@ -530,7 +521,11 @@ TEST_WITH(test_parent_without_samples, setup, teardown)
 	assert_int_equal(n_records[REEL_RECORD_SPACE], 2);
 	assert_int_equal(n_records[REEL_RECORD_THREAD], 1);
 	/* Its first thread names it. */
-	start_thread(PID + 2, PID + 4);
+	event((struct reel_process_event){ .kind = REEL_PROCESS_FORK,
+					   .pid = PID + 2,
+					   .tid = PID + 4,
+					   .parent_pid = PID + 2,
+					   .parent_tid = PID + 2 });
 	assert_null(reel_tracker_place(tracker, &of_thread, &place));
 	assert_int_equal(n_records[REEL_RECORD_SPACE], 2);
 	assert_int_equal(n_records[REEL_RECORD_THREAD], 3);
