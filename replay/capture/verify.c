@@ -38,6 +38,7 @@ struct verify {
 	struct place *places;
 	size_t n_places, places_capacity;
 	struct reel_verify_counts counts;
+	bool has_digest;
 	/* For the block being read. */
 	uint64_t n_items;
 	struct reel_error *error; /* of visiting */
@@ -230,6 +231,14 @@ static struct reel_error *check_digest(struct verify *verify, const struct reel_
 	uint8_t sha256[REEL_SHA256_SIZE];
 	struct reel_error *problem;
 
+	/* To compare each of many would take hours. */
+	if (verify->has_digest)
+		return add_damage(verify,
+				  reel_error_create(REEL_ERROR_CORRUPT,
+						    "%s: more than one DIGEST",
+						    reel_reader_name(reader)),
+				  block->offset, reel_text_print("nothing"));
+	verify->has_digest = true;
 	TRY(reel_reader_sha256(reader, block->offset, sha256));
 	if (!memcmp(sha256, digest->sha256.data, sizeof(sha256))) {
 		verify->counts.digests++;

@@ -229,6 +229,19 @@ def check_encrypted():
     count.ok("with the key", status == 0 and "whole: " in text, text)
 
 
+def unpacked(payload):
+    return subprocess.run(["zstd", "-dcq"], input=payload, stdout=subprocess.PIPE, check=True).stdout
+
+
+def pack_again(header, raw):
+    """The payload with these records; the header of their block gets its sizes and checksums."""
+    payload = subprocess.run(["zstd", "-cq", "--no-check", "--stream-size=%d" % len(raw)], input=raw, stdout=subprocess.PIPE, check=True).stdout
+    struct.pack_into("<II", header, 24, len(payload), len(raw))
+    struct.pack_into("<I", header, 60, zlib.crc32(payload))
+    struct.pack_into("<I", header, 76, zlib.crc32(bytes(header[:76])))
+    return payload
+
+
 def check_images(packed, folder):
     """An image with a different build-id than its module is found, and dropped."""
     data = run("dump", "--json", packed)[1]
@@ -253,6 +266,15 @@ def change_unread(path, folder):
     return write(os.path.join(folder, "unread.reel"), bytes(data))
 
 
+def with_two_digests(path, folder):
+    data = read(path)
+    begin, end = blocks_of(data)[-1]
+    header, raw = bytearray(data[begin:begin + 80]), unpacked(data[begin + 80:end])
+    struct.pack_into("<I", header, 56, struct.unpack_from("<I", header, 56)[0] + 1)
+    payload = pack_again(header, raw + raw[-35:])
+    return write(os.path.join(folder, "two.reel"), data[:begin] + bytes(header) + payload + data[end:])
+
+
 def check_digest(packed, without, folder):
     """The digest finds what no reader looks at."""
     record = next(r for r in map(json.loads, run("dump", "--json", packed)[1].splitlines()) if r["record"] == "DIGEST")
@@ -263,6 +285,8 @@ def check_digest(packed, without, folder):
     count.ok("verify compares it", "SHA-256 matches" in text, text)
     status, text, _ = run("verify", change_unread(packed, folder))
     count.ok("a change that only the digest shows", status == 1 and "SHA-256" in text and "matches" not in text, text)
+    status, text, _ = run("verify", with_two_digests(packed, folder))
+    count.ok("two digests", status == 1 and "more than one" in text, text)
     status, text, _ = run("verify", change_unread(without, folder))
     count.ok("the same without a digest", status == 0 and "SHA-256" not in text, text)
 
@@ -276,16 +300,11 @@ def swap_build_id(data, build_id):
     out = bytearray(data[:48])
     for begin, end in blocks_of(data):
         header, payload = bytearray(data[begin:begin + 80]), data[begin + 80:end]
-        raw = subprocess.run(["zstd", "-dcq"], input=payload, stdout=subprocess.PIPE, check=True).stdout
+        raw = unpacked(payload)
         at = raw.find(bytes([len(build_id)]) + build_id)
         if at >= 0:
             last = at + len(build_id)
-            raw = raw[:last] + bytes([raw[last] ^ 1]) + raw[last + 1:]
-            payload = subprocess.run(["zstd", "-cq", "--no-check", "--stream-size=%d" % len(raw)], input=raw,
-                                     stdout=subprocess.PIPE, check=True).stdout
-            struct.pack_into("<I", header, 24, len(payload))
-            struct.pack_into("<I", header, 60, zlib.crc32(payload))
-            struct.pack_into("<I", header, 76, zlib.crc32(bytes(header[:76])))
+            payload = pack_again(header, raw[:last] + bytes([raw[last] ^ 1]) + raw[last + 1:])
         if header[16] != 3:     # the index would name other offsets
             out += bytes(header) + payload
     trailer = bytearray(data[-32:])
