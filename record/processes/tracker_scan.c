@@ -121,14 +121,16 @@ static void was_read(struct reel_tracker *tracker, struct process *process, uint
 		     bool is_cut)
 {
 	uint64_t now = reel_now();
+	bool again = process->read_after != 0;
 
 	process->losses = tracker->losses;
 	process->is_stale = is_cut;
 	process->read_after = now + AGAIN_TIMES * (now - start);
 	if (!is_cut)
 		return;
-	/* Wait longer, since the next read will most likely be incomplete as well. */
-	process->read_after += REEL_NS_PER_SECOND;
+	/* The host may have been too busy once; otherwise the next read will be cut as well. */
+	if (again)
+		process->read_after += REEL_NS_PER_SECOND;
 	tracker->left_out++;
 	tracker->resync.has_stale = true;
 }
