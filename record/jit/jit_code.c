@@ -724,15 +724,56 @@ static const struct reel_code_page *read_of(const struct reel_jit_code *jit, uin
 	return NULL;
 }
 
-/* A page may be due for some time before it is read.  Its bytes are taken to stay for half of the time
- * that they are known to have. */
-static struct reel_error *write_unread(struct reel_jit_code *jit, const struct want *it,
-				       struct page *page)
+static bool changed_since(const struct space *space, uint64_t address, uint64_t time)
 {
-	if (is_proved(page, it) ||
-	    (page->is_written && jit->read_end - page->found <= 2 * interval_of(page, page->found)))
-		return NULL;
-	return give_up(jit, it, page, UINT16_MAX, page->found);
+	const struct page *page = reel_jit_page_find(space, address);
+
+	return page && page->is_written && page->changed > time;
+}
+
+/* A page may be due for some time before it is read.  Its bytes are taken to stay for half of the time
+ * that they are known to have, unless those next to it have changed. */
+static bool may_be_stale(const struct reel_jit_code *jit, const struct space *space,
+			 const struct page *page)
+{
+	uint64_t address = page->entry.id, found = page->found;
+
+	return !page->is_written || jit->read_end - found > 2 * interval_of(page, found) ||
+	       changed_since(space, address - PAGE, found) ||
+	       changed_since(space, address + PAGE, found);
+}
+
+static struct reel_error *write_unread_page(struct reel_jit_code *jit, const struct space *space,
+					    const struct want *it, struct page *page)
+{
+	return is_proved(page, it) || !may_be_stale(jit, space, page)
+		       ? NULL
+		       : give_up(jit, it, page, UINT16_MAX, page->found);
+}
+
+static struct reel_error *write_unread_near(struct reel_jit_code *jit, const struct space *space,
+					    const struct want *it, uint64_t address)
+{
+	struct page *page = reel_jit_page_find(space, address);
+	struct want near = *it;
+
+	near.address = address;
+	return page && page->is_written && !page->want
+		       ? write_unread_page(jit, space, &near, page)
+		       : NULL;
+}
+
+/* Samples in the page may have needed the pages next to it (want_neighbours), also if they proved its
+ * own bytes. */
+static struct reel_error *write_unread(struct reel_jit_code *jit, const struct space *space,
+				       const struct want *it, struct page *page)
+{
+	TRY(write_unread_page(jit, space, it, page));
+	if (it->is_code && it->most >= PAGE - NEXT_PAGE_WITHIN)
+		TRY(write_unread_near(jit, space, it, it->address + PAGE));
+	return it->is_code && it->least < LAST_PAGE_WITHIN
+		       ? write_unread_near(jit, space, it, it->address - PAGE)
+		       : NULL;
 }
 
 static struct reel_error *write_want(struct reel_jit_code *jit, const struct want *it)
@@ -747,7 +788,7 @@ static struct reel_error *write_want(struct reel_jit_code *jit, const struct wan
 	jit->is_checked = !it->is_unchecked;
 	page->check_after = jit->read_end + RETRY_INTERVAL;
 	if (!read || !reel_living_space(jit->timeline, it->space) || !is_same_memory(jit, it))
-		return write_unread(jit, it, page);
+		return write_unread(jit, space, it, page);
 	if (!is_code(jit, space, it, read) && !page->is_written)
 		return NULL;
 	return write_read(jit, space, it, page, read->bytes + REEL_CODE_BEFORE);
@@ -778,7 +819,7 @@ struct reel_error *reel_jit_code_end(struct reel_jit_code *jit)
 		struct page *page = space ? reel_jit_page_find(space, it->address) : NULL;
 
 		if (page)
-			error = write_unread(jit, it, page);
+			error = write_unread(jit, space, it, page);
 	}
 	return error;
 }

@@ -72,14 +72,19 @@ static void tell(const struct reel_record *record)
 	assert_null(reel_timeline_add(timeline, record));
 }
 
-/* A sample whose pc is in the code. */
-static void sample(uint64_t time, bool is_checked)
+static void sample_at(uint64_t pc, uint64_t time, bool is_checked)
 {
 	const struct reel_record_sample_layout layout = { 0 };
-	const struct reel_sample here = { .time = time, .pc = CODE + 1000, .layout = &layout };
+	const struct reel_sample here = { .time = time, .pc = pc, .layout = &layout };
 	const struct reel_space_view view = reel_timeline_view(timeline, SPACE, REEL_TIME_NOW);
 
 	assert_null(reel_jit_code_scan(jit, &view, &here, is_checked));
+}
+
+/* A sample whose pc is in the code, not near a page's end. */
+static void sample(uint64_t time, bool is_checked)
+{
+	sample_at(CODE + 1000, time, is_checked);
 }
 
 static void read_pages(void)
@@ -135,7 +140,7 @@ static int setup(void **state)
 				    .map = { .time = 1,
 					     .space = SPACE,
 					     .address = CODE,
-					     .size = PAGE,
+					     .size = 2 * PAGE,
 					     .protection = 7,
 					     .module = id } });
 	/* The first sample leads to the page, which is read, and watched from then on. */
@@ -230,6 +235,27 @@ TEST_WITH(test_unread, setup, teardown)
 	assert_null(reel_jit_code_end(jit));
 	assert_int_equal(last.id, REEL_RECORD_CODE_END);
 	assert_int_equal(last.code_end.size, PAGE);
+	reel_jit_code_restart(jit);
+}
+
+/* Samples prove the page that they lead to, whose code goes on in the next one: that is proved by none,
+ * and may have changed with it. */
+TEST_WITH(test_unread_neighbour, setup, teardown)
+{
+	uint64_t now;
+
+	usleep(20000);
+	sample_at(CODE + PAGE - 8, reel_now(), false);
+	read_pages();
+	now = reel_now();
+	see(now, 0, 0, PAGE);
+	see(now + 200, now + 100, 1, PAGE);
+	last_end = (struct reel_record){ 0 };
+	sample_at(CODE + PAGE - 8, now + 300, true);
+	assert_null(reel_jit_code_end(jit));
+	assert_int_equal(last_end.code_end.address, CODE + PAGE);
+	assert_int_equal(last_end.code_end.size, PAGE);
+	assert_true(last_end.code_end.time < now);
 	reel_jit_code_restart(jit);
 }
 
