@@ -106,6 +106,19 @@ count $? "the file has what came before and after, but not all: $(cat range)"
 count $? "without a request, nothing is written"
 fails 1 'not a recorder' --dump $steps && kill -0 $steps
 count $? "--dump does not harm other processes"
+# As glibc blocks all signals while a process forks, such as a recorder that does not take the signal yet.
+python3 -c 'import signal, time
+open("/proc/self/comm", "w").write("stackreel-record")
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+open("blocked", "w")
+time.sleep(0.5)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())
+time.sleep(30)' &
+begins=$!
+while [ ! -e blocked ] && kill -0 $begins; do sleep 0.05; done
+fails 1 'not a recorder' --dump $begins && kill -0 $begins
+count $? "--dump waits for a process that blocks all signals for a moment"
+kill $begins
 fails 2 'cannot be combined' --overwrite 1m --rotate 1m -p $steps
 count $? "--overwrite excludes --rotate"
 if [ -x "$stackreel" ]; then
