@@ -246,6 +246,17 @@ class Labels(unittest.TestCase):
         wrong.wait("no sample has the label 'pod'; labels of this capture: 'lock'")
         self.assertEqual(wrong.ended(), 1)
 
+    def test_values(self):
+        """Kept values of variables (SPEC.md, annex E.2); lines of other forms are skipped."""
+        kept = os.path.join(os.path.dirname(TESTS), "testdata/format/good-values.reel")
+        for key, wanted in ("main:depth", "2^64 - 1"), ("mix:name", '"ab"'):
+            text = run("values", "-q", "--exact", "--no-host-files", key, kept)
+            self.assertEqual(re.findall(r"%  +(\d+)  (.*?)  <", text), [("1", wanted)], text)
+        again = os.path.join(self.folder, "again.reel")
+        run("scrub", "-q", "--keep=main:depth", "-o", again, kept)
+        text, = (record["labels"] for record in map(json.loads, run("dump", "-q", "--json", again).splitlines()) if record["record"] == "SAMPLE")
+        self.assertEqual(text, [[26, "shop"], [64, "main\tdepth\n0\t2\tu%d\t2^64 - 1\n1\t0\to\t\n1\t0\ts-3\t-3\n" % ((1 << 64) - 1)]])
+
     def test_script_and_exports(self):
         expected = ["lock=0x%x" % lock if lock else "" for *_, lock in SAMPLES]
         script = run("script", "-q", "-F", "event,labels", self.file).splitlines()

@@ -335,6 +335,18 @@ def check_old_ends(folder):
             count.ok("%s of an old END: whole" % command, status == 0, out + errors)
 
 
+def check_own_limits(folder):
+    """What exceeds a limit of this reader, not of the format, is reported."""
+    path = os.path.join(folder, "modules.reel")
+    reel = reel_cases.started()
+    for first in range(2, 80002, 20000):
+        reel.side(*(b.record("MODULE", id, 5, 0, 0, 0, 0, b"", "") for id in range(first, first + 20000)), compress=b.zstd_frame)
+    write(path, reel_cases.finish(reel, 0).data)
+    for command in "verify", "info":
+        status, text, errors = run(command, path)
+        count.ok("too many modules: " + command, status == 1 and "too many MODULE records" in text + errors, text[:300] + errors)
+
+
 def main():
     if not os.access(TOOL, os.X_OK):
         count.skip(TOOL + " is not built")
@@ -347,6 +359,7 @@ def main():
         count.ok("a packed capture", status == 0, errors)
         check_fixtures()
         check_second_space(folder)
+        check_own_limits(folder)
         check_report(folder)
         check_old_ends(folder)
         check_encrypted()

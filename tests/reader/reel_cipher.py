@@ -54,10 +54,8 @@ class Identity:
         self.id = hash256(self.sodium, self.public)[:8]
 
     def file_key(self, records):
-        """From KEY records; raises ReelError if none is for this key."""
-        everything = list(records)
-        records = [r for r in everything if r["algorithm"] == ALGORITHM][:MAX_KEYS]
-        for record in records:
+        """From KEY records of the known algorithm; raises ReelError if none is for this key."""
+        for record in records[:MAX_KEYS]:
             if record["key"] != self.id:
                 continue
             key = ctypes.create_string_buffer(32)
@@ -66,11 +64,18 @@ class Identity:
                     key, sealed, ctypes.c_ulonglong(80), self.public, self.secret):
                 raise corrupt("the sealed key does not open")
             return key.raw
-        if everything and not records:
-            raise ReelError(UNSUPPORTED, "keys of unknown algorithms", 0)
-        if not records:
-            raise corrupt("a key block without keys")
         raise ReelError(LOCKED, "encrypted to other keys")
+
+
+def known_keys(records):
+    """The KEY records of the known algorithm; raises ReelError if there are none."""
+    keys = [record for record in records if record["record"] == "KEY"]
+    known = [record for record in keys if record["algorithm"] == ALGORITHM]
+    if keys and not known:
+        raise ReelError(UNSUPPORTED, "keys of unknown algorithms", 0)
+    if not known:
+        raise corrupt("a key block without keys")
+    return known
 
 
 class Cipher:

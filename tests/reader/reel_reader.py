@@ -239,9 +239,10 @@ class Capture:
                 continue
             try:
                 raw, records = self.keys(block)
+                keys = reel_cipher.known_keys(records)
                 if identity is None:
                     raise ReelError(LOCKED, "encrypted", 0)
-                key = identity.file_key(r for r in records if r["record"] == "KEY")
+                key = identity.file_key(keys)
                 return reel_cipher.Cipher(identity.sodium, self.stored_header, key, raw)
             except ReelError as error:
                 if error.problem != CORRUPT:
