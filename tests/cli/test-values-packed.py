@@ -37,6 +37,10 @@ class PackedTest(RecordingTest):
         # Comparing texts of this size takes unittest minutes.
         self.assertTrue(ours == theirs, "values without the program")
         self.assertTrue(again == theirs, "values packed again")
+        # Names and lines are those without values.
+        run(TOOL, "pack", "-q", "-o", packed + ".plain", capture)
+        plain, full = (run(TOOL, "script", "-q", "-F", "sample,ip,sym,srcline", "--no-host-files", path) for path in (packed + ".plain", packed))
+        self.assertTrue(plain == full, "names and lines")
 
     def test_packed(self):
         for compiler, flags, source in (("gcc", ["-O2"], "work.c"), ("gcc", ["-O1", "-gdwarf-4"], "work.c"), ("clang", ["-O2"], "work.c"),

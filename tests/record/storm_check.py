@@ -21,6 +21,8 @@ for line in dump.splitlines():
     kind = record["record"]
     counts[kind] += 1
     if kind == "THREAD":
+        if record["id"] in threads:
+            problems.append(f"two threads have the id {record['id']}")
         threads[record["id"]] = record
         moved[record["id"]].add(record["space"])
         if record["space"] not in spaces:
@@ -28,7 +30,8 @@ for line in dump.splitlines():
     elif kind == "SPACE":
         # A later one of the same id only tells what became known later (SPEC.md, section 5, SPACE).
         is_first = record["id"] not in spaces
-        spaces.setdefault(record["id"], record)
+        if spaces.setdefault(record["id"], record)["pid"] != record["pid"]:
+            problems.append(f"two spaces have the id {record['id']}")
         if is_first and record["origin"] == 1 and record["parent"] not in spaces:
             problems.append(f"space {record['id']} comes before its parent")
     elif kind == "UNMAP":

@@ -4,6 +4,7 @@
  */
 #include "elf/symbol_table.h"
 #include "elf/image/embedded_image.h"
+#include "tests/support/elf_builder.h"
 #include "tests/support/test.h"
 
 #define LIMIT (16u << 20)
@@ -69,6 +70,42 @@ TEST(image_is_read_again)
 	reel_symbol_table_destroy(table);
 	reel_elf_file_close(self);
 	reel_elf_file_close(file);
+	reel_buffer_free(&image);
+}
+
+/* A segment of code with a section of data in it; the headers are the file's. */
+TEST(data_in_code_is_blank)
+{
+	static const uint8_t bytes[16] = "0123456789abcdef";
+	struct elf_builder builder = { 0 };
+	struct reel_address_ranges ranges = { 0 };
+	struct reel_embedded_input input = { .code = &ranges };
+	struct reel_buffer image = { 0 };
+	struct reel_elf_file *file;
+	uint8_t read[16];
+
+	elf_put_header(&builder, ET_EXEC, 1);
+	elf_put_segment(&builder, 0, PT_LOAD, PF_R | PF_X, 0x200, 0x401200, 0x10, 0x10);
+	elf_put_bytes(&builder, 0x200, bytes, sizeof(bytes));
+	elf_add_section(&builder,
+			(struct elf_section_spec){ ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR,
+						   0x401200, bytes, 8, 0, 0 });
+	elf_add_section(&builder, (struct elf_section_spec){ ".rodata", SHT_PROGBITS, SHF_ALLOC,
+							     0x401208, bytes + 8, 4, 0, 0 });
+	elf_finish_sections(&builder);
+	assert_success(reel_elf_file_open_memory(builder.bytes, builder.size, "file", &input.file));
+	reel_address_ranges_add(&ranges, 0x401200, 0x401210);
+	assert_success(reel_embedded_image_write(&input, LIMIT, &image));
+	/* Class and byte order; type, machine, version and entry; flags. */
+	assert_memory_equal(image.bytes, builder.bytes, 6);
+	assert_memory_equal(image.bytes + 16, builder.bytes + 16, 16);
+	assert_memory_equal(image.bytes + 48, builder.bytes + 48, 4);
+	assert_success(reel_elf_file_open_embedded(image.bytes, image.size, "image", &file));
+	assert_true(reel_elf_file_read(file, 0x401200, sizeof(read), read));
+	assert_memory_equal(read, "01234567\0\0\0\0cdef", sizeof(read));
+	reel_elf_file_close(file);
+	reel_elf_file_close(input.file);
+	reel_address_ranges_free(&ranges);
 	reel_buffer_free(&image);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay/traces: which native frames run which frames of an interpreter. */
 #include "base/error.h"
+#include "replay/names/runtime_functions.h"
 #include "replay/traces/runtime_order.h"
 #include "tests/support/test.h"
 
@@ -150,3 +151,21 @@ TEST(test_strays)
 }
 
 RUN_TESTS()
+
+/* Pairs of positions and lines, one of which would be beyond 2^64 - 1: it and those after it do not count. */
+TEST(test_lines_that_overflow)
+{
+	static const uint8_t lines[] = "\x0a\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\x02\0\x02";
+	const struct reel_record_function record = {
+		.id = 1, .runtime = 1, .line = 7, .lines = { lines, sizeof(lines) - 1 }
+	};
+	struct reel_runtime_functions functions = { 0 };
+	const struct reel_runtime_function *function;
+
+	assert_null(reel_runtime_functions_add(&functions, &record));
+	function = reel_runtime_functions_find(&functions, 1);
+	assert_int_equal(reel_runtime_function_line(function, 9), 0);
+	assert_int_equal(reel_runtime_function_line(function, 10), 8);
+	assert_int_equal(reel_runtime_function_line(function, UINT64_MAX), 8);
+	reel_runtime_functions_free(&functions);
+}

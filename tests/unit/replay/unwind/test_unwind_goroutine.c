@@ -42,6 +42,9 @@ static void goroutine_world(uint64_t target)
 	/* systemstack_switch represents the function. */
 	w.stack[GOBUF] = STACK_WORD(200);
 	w.stack[GOBUF + 1] = BIAS + 0x4000;
+	/* These have no meaning. */
+	for (int i = 2; i < 5; i++)
+		w.stack[GOBUF + i] = STACK_WORD(210);
 }
 
 TEST(test_system_stack)
