@@ -44,7 +44,5 @@ for file in "$golden"/*.reel; do
     name=${file%.reel} key=()
     [[ $name != *-encrypted ]] || key=(--identity testdata/format/encrypted.key)
     "$tool" verify -q "${key[@]}" "$file" >/dev/null
-    "$tool" script --no-host-files "${key[@]}" "$file" | xz -9e >"$name.script.xz"
-    # The report names the file.
-    "$tool" report --no-pager --names=full --no-host-files "${key[@]}" "$file" | sed "s|$file|${file##*/}|g" | xz -9e >"$name.report.xz"
 done
+tests/format/test-golden.py --write "$golden"
