@@ -486,7 +486,7 @@ built_rooms := $(wildcard $(addprefix $(O)/,$(wildcard */)))
 # ---- fuzzing and benchmarks, on request ------------------------------------------------
 
 # Each tests/fuzz/fuzz_*.c is a libFuzzer target. Their common code is built once, with coverage and sanitizers, in $(O)/fuzz.
-.PHONY: fuzz fuzz-commands fuzz-build fuzz-targets bench bench-quick bench-growth
+.PHONY: fuzz fuzz-commands fuzz-build fuzz-targets bench bench-quick bench-growth bench-gate
 HOURS ?= 1
 fuzz_corpus ?= $(O)/fuzz/corpus
 # Continues from the previous corpora, and prints a table; fails if it found something.
@@ -523,6 +523,9 @@ bench bench-quick: all $(bench_programs) $(addprefix $(O)/tests/names/,symbolize
 	$(Q)O=$(O) bench/run $(if $(filter bench-quick,$@),--quick)
 bench-growth: all $(bench_programs)
 	$(Q)O=$(O) bench/growth
+# Instructions and memory against bench/gate.tsv. UPDATE=1 writes all to it, for a commit that says why something became slower.
+bench-gate: all $(addprefix $(O)/bench/,measure synthesize)
+	$(Q)O=$(O) bench/gate $(if $(UPDATE),--update)
 
 # Our unwinder and others on samples in memory: bench/unwind.c.
 bench_unwind_objects := $(addprefix $(O)/,bench/unwind.o tests/truth/unwind_capture.o tests/truth/dwfl_oracle.o \
@@ -568,4 +571,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  wasm  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-record  soak  vm-test  vm-capture  dist  release-check"
+	@echo "  all  static  wasm  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-gate  bench-record  soak  vm-test  vm-capture  dist  release-check"
