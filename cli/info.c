@@ -15,8 +15,8 @@ struct info_options {
 	bool all_modules, full;
 };
 
-/* Some ten thousand samples show the missing data, however large the capture is. */
-#define BLOCKS_MAX 16
+/* Their shares differ from those of all samples by 1.5 points at most, as a rule. */
+#define SAMPLES_MAX 1000
 
 static const struct argp_option own_options[] = {
 	{ "all-modules", OPTION_FLAG(struct info_options, all_modules), NULL, 0,
@@ -32,7 +32,7 @@ static const struct argp parser = {
 	.doc = "Summarize a capture: metadata, found and missing modules, losses, and why traces "
 	       "ended.\v"
 	       "FILE defaults to " DEFAULT_CAPTURE
-	       "; '-' is standard input. Of a large capture, only 4 to 16 blocks of samples, "
+	       "; '-' is standard input. Of a large capture, only some 1,000 samples, "
 	       "spread over its time, are unwound, and the output states this. --full, "
 	       "--min-complete and options that select samples unwind all, as do encrypted and "
 	       "damaged captures.",
@@ -103,10 +103,10 @@ static void print_locked(const struct session *session, FILE *file)
 		   "detected");
 }
 
-/* Only some blocks were read. */
+/* Only some samples were unwound. */
 static bool is_part(const struct session *session)
 {
-	return session->options->blocks_max && session->quality.traces < session->info->samples;
+	return session->options->samples_max && session->quality.traces < session->info->samples;
 }
 
 static void print_sizes(const struct session *session, FILE *file)
@@ -412,7 +412,7 @@ int command_info(int argc, char **argv)
 	options_parse(&parser, argc, argv, 0, &options);
 	if (!options.full && !options.common.min_complete &&
 	    !selection_is_filtered(&options.common))
-		options.common.blocks_max = BLOCKS_MAX;
+		options.common.samples_max = SAMPLES_MAX;
 	if (!session_open(&session, &options.common)) {
 		options_free(&options.common);
 		return STATUS_ERROR;

@@ -43,11 +43,11 @@ struct reel_open_options {
 	 */
 	uint64_t from, to;
 	/*
-	 * Iterating the traces of that time reads at most this many blocks of samples, spread
-	 * evenly, and fewer, but at least 4, if they are large; 0: all.  Encrypted captures and
-	 * damaged ones are always read as a whole.
+	 * Iterating the traces of that time makes about this many at most, of samples spread evenly
+	 * over 16 blocks, themselves spread evenly; over fewer, but at least 4, if they are large.
+	 * 0: all.  Encrypted captures and damaged ones are always read as a whole.
 	 */
-	uint32_t blocks_max;
+	uint32_t samples_max;
 	/*
 	 * A capture of an earlier time from the same reel_live, with the same options: files that
 	 * it has open are not opened and read again.  Only used by reel_capture_open; either

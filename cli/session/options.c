@@ -887,7 +887,7 @@ struct reel_open_options options_of_capture(const struct options *options)
 		.may_lack_header = options->may_lack_header,
 		.from = options->from,
 		.to = options->to,
-		.blocks_max = options->blocks_max,
+		.samples_max = options->samples_max,
 		.previous = options->previous,
 	};
 }

@@ -89,7 +89,7 @@ struct options {
 	struct string_list symfs, debug_dirs, module_files, comms, identities;
 	bool may_be_locked; /* accept a missing identity */
 	bool may_lack_header;
-	uint32_t blocks_max; /* of samples that are read; 0: all */
+	uint32_t samples_max; /* that are unwound; 0: all */
 	/* Of the new capture. */
 	struct string_list recipients;
 	bool decrypt;

@@ -18,13 +18,11 @@
 /* Likewise for kernel modules and BPF programs loaded during the recording. */
 #define SYMBOL_TIMES_FREE 65536
 #define SYMBOL_TIME_SIZE  16
-/*
- * With blocks_max: blocks with this many bytes of stacks take about half a second.  Unwinding a
- * sample takes as long as decoding SAMPLE_COST bytes.  BLOCKS_MIN blocks are read in any case.
- */
-#define BLOCKS_COST_MAX ((uint64_t)256 << 20)
-#define SAMPLE_COST	1024
+/* With samples_max: blocks with this many bytes take a tenth of a second.  BLOCKS_MIN are read in
+ * any case. */
+#define BLOCKS_COST_MAX ((uint64_t)64 << 20)
 #define BLOCKS_MIN	4
+#define BLOCKS_MAX	16
 
 /* Call with the lock held; returns NO_MEMORY or NULL. */
 static struct reel_error *add_problem(struct reel_capture *capture, enum reel_error_code code,
@@ -535,18 +533,16 @@ static struct reel_error *read_side_blocks(struct reel_capture *capture,
 	return NULL;
 }
 
-/* At most blocks_max: fewer if the blocks are large. */
-static size_t blocks_to_read(const struct reel_capture *capture, const struct reel_block **list,
-			     size_t n)
+/* With samples_max: fewer if the blocks are large. */
+static size_t blocks_to_read(const struct reel_block **list, size_t n)
 {
-	size_t max = n < capture->blocks_max ? n : capture->blocks_max;
+	size_t max = n < BLOCKS_MAX ? n : BLOCKS_MAX;
 	size_t min = max < BLOCKS_MIN ? max : BLOCKS_MIN;
 	/* Sums of damaged headers may exceed 64 bits. */
 	double cost = 1, affordable;
 
 	for (size_t i = 0; i < n; i++)
-		cost += (double)list[i]->header.expanded_size +
-			(double)list[i]->header.records * SAMPLE_COST;
+		cost += (double)list[i]->header.expanded_size;
 	affordable = (double)n * (double)BLOCKS_COST_MAX / cost;
 	if (affordable >= (double)max)
 		return max;
@@ -578,8 +574,8 @@ struct reel_error *reel_capture_sample_blocks(const struct reel_capture *capture
 		if (blocks[i].header.type == REEL_BLOCK_SAMPLES &&
 		    reel_block_overlaps(&blocks[i].header, from, to))
 			list[n++] = &blocks[i];
-	if (capture->blocks_max)
-		n = spread(list, n, blocks_to_read(capture, list, n));
+	if (capture->samples_max)
+		n = spread(list, n, blocks_to_read(list, n));
 	*ret = list;
 	*count_ret = n;
 	return NULL;
@@ -898,7 +894,7 @@ static struct reel_error *open_from(struct reel_reader *reader, bool borrows_rea
 	capture->to = options->to ? capture->info.first_sample_time + options->to : UINT64_MAX;
 	/* Encrypted or damaged captures are read completely to find all problems. */
 	if (!reel_reader_was_encrypted(reader) && !has_problems(reader))
-		capture->blocks_max = options->blocks_max;
+		capture->samples_max = options->samples_max;
 	capture->texts = reel_texts_create();
 	error = capture->texts ? keep_options(capture, options) : reel_error_no_memory();
 	if (!error)
@@ -939,7 +935,7 @@ static bool covers(const struct reel_capture *capture, uint64_t from, uint64_t t
 	bool begins_with_it = from == capture->from ||
 			      (!capture->from && from == capture->info.first_sample_time);
 
-	if (capture->blocks_max)
+	if (capture->samples_max)
 		return begins_with_it && to == capture->to;
 	return from >= capture->from && to <= capture->to;
 }
@@ -953,7 +949,7 @@ struct reel_error *reel_capture_covering(struct reel_capture *capture, uint64_t 
 	*ret = capture;
 	if (covers(capture, from, to))
 		return NULL;
-	options.from = options.to = options.blocks_max = 0;
+	options.from = options.to = options.samples_max = 0;
 	pthread_mutex_lock(&capture->lock);
 	if (!capture->whole)
 		error = open_from(capture->reader, true, &options, &capture->whole);

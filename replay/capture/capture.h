@@ -30,7 +30,7 @@ struct reel_capture {
 	struct reel_open_options options; /* with its own lists; identities are removed */
 	/* Processes without samples between these times may be missing from the timeline. */
 	uint64_t from, to;
-	uint32_t blocks_max; /* of samples, as in the options; 0: all */
+	uint32_t samples_max; /* as in the options; 0: all */
 	bool borrows_reader;
 
 	/* Strings in these are interned in `texts`, below. */

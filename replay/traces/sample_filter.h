@@ -11,6 +11,7 @@ struct reel_sample_filter {
 	uint64_t from, to;		/* of the capture clock */
 	/* The event of wakers, if their traces are wanted for those that they woke; else NULL. */
 	const struct reel_event_info *waker_event;
+	uint32_t share; /* of 2^32 samples, the others are skipped; 0: all */
 };
 
 /* `from` may be NULL: everything passes. */

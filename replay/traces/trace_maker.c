@@ -554,6 +554,15 @@ static struct reel_error *end_block(struct reel_trace_maker *maker, struct reel_
 	return error ? reel_batch_add_problem(batch, error) : NULL;
 }
 
+/* Whether the block's sample just read is one of the filter's share.  The golden ratio spreads them
+ * evenly, without a period that the samples may have as well. */
+static bool is_in_share(const struct reel_trace_maker *maker)
+{
+	uint64_t i = reel_block_reader_counts(maker->block_reader).samples;
+
+	return !maker->filter->share || (uint32_t)(i * 0x9e3779b9) < maker->filter->share;
+}
+
 /* *more_ret: the batch is full before the end of the block. */
 static struct reel_error *make_traces(struct reel_trace_maker *maker, struct reel_batch *batch,
 				      bool *more_ret)
@@ -573,7 +582,7 @@ static struct reel_error *make_traces(struct reel_trace_maker *maker, struct ree
 		error = reel_block_reader_next(maker->block_reader, &item);
 		if (error || item.kind == REEL_ITEM_END)
 			break;
-		if (item.kind == REEL_ITEM_SAMPLE)
+		if (item.kind == REEL_ITEM_SAMPLE && is_in_share(maker))
 			TRY(make_trace(maker, &item.sample, batch));
 	}
 	return end_block(maker, error, batch);

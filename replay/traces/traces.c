@@ -52,7 +52,8 @@ static size_t count_sample_blocks(const struct reel_capture *capture)
 static struct reel_error *choose_blocks(struct reel_traces *traces)
 {
 	const struct reel_walk_options *lists = &traces->filter.lists;
-	size_t n, n_kept = 0;
+	size_t n, n_kept = 0, n_all = count_sample_blocks(traces->capture);
+	double share;
 
 	TRY(reel_capture_sample_blocks(traces->capture, traces->filter.from, traces->filter.to,
 				       &traces->blocks, &n));
@@ -60,8 +61,13 @@ static struct reel_error *choose_blocks(struct reel_traces *traces)
 		if (!lists->shards || i % lists->shards == lists->shard)
 			traces->blocks[n_kept++] = traces->blocks[i];
 	traces->n_blocks = n_kept;
+	/* Blocks have about as many samples each. */
+	share = (double)traces->capture->samples_max * (double)n_all /
+		((double)traces->capture->info.samples * (double)n_kept);
+	if (share < 1)
+		traces->filter.share = (uint32_t)(share * UINT32_MAX);
 	/* END counts the samples of all shards. */
-	traces->has_all_blocks = !lists->shards && n == count_sample_blocks(traces->capture);
+	traces->has_all_blocks = !lists->shards && n == n_all;
 	return NULL;
 }
 
