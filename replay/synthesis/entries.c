@@ -177,29 +177,35 @@ static void meet(const struct reel_arch *arch, struct reel_entry_state *to,
 	}
 }
 
+/* The state of a node. */
+struct node_state {
+	uint32_t number; /* or MANY; NONE: not reached yet */
+	bool is_new;	 /* not passed on yet */
+};
+
 /* Passes a state on to a node; true if that changes the node. */
 static bool hand_on(struct reel_synthesis *synthesis, const struct reel_entry_state *state,
-		    uint32_t *to)
+		    struct node_state *to)
 {
 	struct reel_entry_state merged = *state;
-	uint32_t number;
 
-	if (*to == REEL_POOL_NONE) {
-		*to = reel_pool_add(&synthesis->states, state);
-		return *to != REEL_POOL_NONE;
+	if (to->number == REEL_POOL_NONE) {
+		to->number = reel_pool_add(&synthesis->states, state);
+		return to->is_new = to->number != REEL_POOL_NONE;
 	}
-	if (*to == STATE_MANY)
+	if (to->number == STATE_MANY)
 		return false;
-	meet(synthesis->reader.input.arch, &merged, state_at(synthesis, *to));
-	number = reel_pool_add(&synthesis->states, &merged);
-	if (number == *to)
+	meet(synthesis->reader.input.arch, &merged, state_at(synthesis, to->number));
+	if (!memcmp(&merged, state_at(synthesis, to->number), sizeof(merged)))
 		return false;
-	*to = number == REEL_POOL_NONE ? STATE_MANY : number;
-	return true;
+	to->number = reel_pool_add(&synthesis->states, &merged);
+	if (to->number == REEL_POOL_NONE)
+		to->number = STATE_MANY;
+	return to->is_new = true;
 }
 
 static bool pass(struct reel_synthesis *synthesis, const struct reel_code_graph *graph,
-		 uint32_t *states)
+		 struct node_state *states)
 {
 	bool changed = false;
 
@@ -207,17 +213,20 @@ static bool pass(struct reel_synthesis *synthesis, const struct reel_code_graph 
 		const struct reel_code_node *node = &graph->nodes[i];
 		const struct reel_instruction *instruction = reel_code_instruction(graph, node);
 		struct reel_entry_state state;
+		uint32_t number;
 
-		if (states[i] >= STATE_MANY)
+		if (!states[i].is_new || states[i].number >= STATE_MANY)
 			continue;
-		state = *state_at(synthesis, states[i]);
+		states[i].is_new = false;
+		number = states[i].number;
+		state = *state_at(synthesis, number);
 		go_through(synthesis, instruction, &state);
 		if (node->next != REEL_CODE_NO_NODE)
 			changed |= hand_on(synthesis, &state, &states[node->next]);
 		if (node->target == REEL_CODE_NO_NODE)
 			continue;
 		if (instruction->flow == REEL_FLOW_CALL) {
-			state = *state_at(synthesis, states[i]);
+			state = *state_at(synthesis, number);
 			go_through_push(synthesis, &state);
 		}
 		changed |= hand_on(synthesis, &state, &states[node->target]);
@@ -299,8 +308,8 @@ static bool leaves_alike(const struct reel_synthesis *synthesis, uint32_t a, uin
 }
 
 static const struct entry *remember(struct reel_synthesis *synthesis, uint64_t address,
-				    const struct reel_code_graph *graph, const uint32_t *states,
-				    bool settled)
+				    const struct reel_code_graph *graph,
+				    const struct node_state *states, bool settled)
 {
 	struct entry *entry;
 
@@ -316,7 +325,7 @@ static const struct entry *remember(struct reel_synthesis *synthesis, uint64_t a
 	for (size_t i = 0; i < graph->n; i++) {
 		entry->leaves |= !!(graph->nodes[i].flags & (REEL_CODE_LEAVES | REEL_CODE_OPEN));
 		entry->reached[i].address = graph->nodes[i].address;
-		entry->reached[i].state = settled ? states[i] : STATE_MANY;
+		entry->reached[i].state = settled ? states[i].number : STATE_MANY;
 		entry->reached[i].jumped_to = graph->nodes[i].flags & REEL_CODE_JUMPED_TO;
 		if (!leaves_by_register(graph, &graph->nodes[i]))
 			continue;
@@ -340,13 +349,14 @@ static const struct entry *run_from(struct reel_synthesis *synthesis, uint64_t a
 	const struct entry *entry = NULL;
 	struct reel_code_graph graph;
 	unsigned passes = 0;
-	uint32_t *states;
+	struct node_state *states;
 
 	if (!reel_code_follow(&synthesis->reader, address, false, &graph))
 		return NULL;
 	states = malloc(graph.n * sizeof(*states));
 	if (states) {
-		memset(states, 0xff, graph.n * sizeof(*states));
+		for (size_t i = 0; i < graph.n; i++)
+			states[i] = (struct node_state){ .number = REEL_POOL_NONE };
 		hand_on(synthesis, &state, &states[0]);
 		while (passes < PASSES_MAX && pass(synthesis, &graph, states))
 			passes++;

@@ -38,7 +38,8 @@ struct node_facts {
 	/* The code uses the frame pointer before changing it. */
 	bool by_fp;
 	bool calls;
-	uint64_t passed_on; /* as struct reel_synthesized_rows */
+	uint64_t passed_on;  /* as struct reel_synthesized_rows */
+	unsigned changed_in; /* the last pass that changed this, from 1 */
 };
 
 struct run {
@@ -46,6 +47,7 @@ struct run {
 	const struct reel_arch *arch;
 	struct reel_code_graph graph;
 	struct node_facts *found; /* by node */
+	unsigned pass;		  /* from 1 */
 	int32_t least_cfa;	  /* bytes above sp, right after a call */
 	uint8_t fp;
 	bool short_of_memory, settled;
@@ -89,11 +91,12 @@ static bool is_possible(const struct run *run, const struct reel_facts *facts)
 	       facts->cfa.plus >= least;
 }
 
-/* Adds facts: merges them with those for the same caller, or appends them. */
-static void add_facts(struct run *run, struct node_facts *to, const struct reel_facts *facts)
+/* Adds facts: merges them with those for the same caller, or appends them.  `number` is theirs, or
+ * NONE if unknown. */
+static void add_facts(struct run *run, struct node_facts *to, const struct reel_facts *facts,
+		      uint32_t number)
 {
 	struct reel_facts merged;
-	uint32_t number;
 	unsigned i = 0;
 
 	memcpy(&merged, facts, run->synthesis->facts.item_size);
@@ -103,14 +106,18 @@ static void add_facts(struct run *run, struct node_facts *to, const struct reel_
 		if (!reel_value_equal(known->cfa, facts->cfa) ||
 		    !reel_value_equal(known->return_address, facts->return_address))
 			continue;
+		if (!memcmp(known, facts, run->synthesis->facts.item_size))
+			return;
 		meet(run->arch, run->synthesis->facts.item_size, &merged, known);
+		number = REEL_POOL_NONE;
 		break;
 	}
 	if (i == REEL_SYNTHESIZED_MAX) {
 		to->open = true;
 		return;
 	}
-	number = reel_pool_add(&run->synthesis->facts, &merged);
+	if (number == REEL_POOL_NONE)
+		number = reel_pool_add(&run->synthesis->facts, &merged);
 	if (number == REEL_POOL_NONE) {
 		run->short_of_memory = true;
 		return;
@@ -191,6 +198,7 @@ static void hand_back(struct run *run, const struct reel_instruction *instructio
 	to->passed_on |= from->passed_on & kept_by(run, instruction);
 	for (unsigned i = 0; i < from->n; i++) {
 		struct reel_facts facts;
+		bool same = !instruction->n_effects && instruction->flow != REEL_FLOW_CALL;
 
 		memcpy(&facts, facts_at(run->synthesis, from->facts[i]),
 		       run->synthesis->facts.item_size);
@@ -199,7 +207,7 @@ static void hand_back(struct run *run, const struct reel_instruction *instructio
 		if (!reel_facts_before(run->arch, instruction, &facts))
 			to->open = true;
 		else if (is_possible(run, &facts))
-			add_facts(run, to, &facts);
+			add_facts(run, to, &facts, same ? from->facts[i] : REEL_POOL_NONE);
 	}
 }
 
@@ -247,7 +255,7 @@ static void begin_with(struct run *run, const struct reel_code_node *node,
 	if (node->flags & REEL_CODE_HAS_CFI) {
 		if (input->find_row(input->rows, node->address, &row) == REEL_CFI_FOUND &&
 		    reel_facts_of_row(run->arch, &row, &facts))
-			add_facts(run, to, &facts);
+			add_facts(run, to, &facts, REEL_POOL_NONE);
 		else
 			to->open = true;
 		return;
@@ -258,11 +266,11 @@ static void begin_with(struct run *run, const struct reel_code_node *node,
 			    run->arch, returns ? instruction->through : REEL_ARCH_NO_SLOT, &facts))
 			return;
 		facts.by = returns ? REEL_BY_RETURN : REEL_BY_JUMP;
-		add_facts(run, to, &facts);
+		add_facts(run, to, &facts, REEL_POOL_NONE);
 	}
 	if (makes_record(run, instruction)) {
 		facts_at_record(run, &facts);
-		add_facts(run, to, &facts);
+		add_facts(run, to, &facts, REEL_POOL_NONE);
 	}
 }
 
@@ -289,20 +297,34 @@ static struct node_facts facts_of(struct run *run, const struct reel_code_node *
 	return facts;
 }
 
+/* Whether the facts of `successor` have changed since this pass or the last one was at node `i`. */
+static bool has_news(const struct run *run, size_t i, uint32_t successor)
+{
+	return successor != REEL_CODE_NO_NODE &&
+	       run->found[successor].changed_in + (successor <= i) == run->pass;
+}
+
 /* From the last node found to the first, since most facts come from later ones. */
 static bool pass(struct run *run)
 {
 	bool changed = false;
 
+	run->pass++;
 	for (size_t i = run->graph.n; i--;) {
-		struct node_facts facts = facts_of(run, &run->graph.nodes[i]);
+		const struct reel_code_node *node = &run->graph.nodes[i];
+		struct node_facts facts;
 
+		if (run->pass > 1 && !has_news(run, i, node->next) &&
+		    !has_news(run, i, node->target))
+			continue;
+		facts = facts_of(run, node);
 		/* Padding is compared as well: both began as zeros. */
 		if (facts.n != run->found[i].n || facts.by_fp != run->found[i].by_fp ||
 		    facts.calls != run->found[i].calls || facts.open != run->found[i].open ||
 		    facts.passed_on != run->found[i].passed_on ||
 		    memcmp(facts.facts, run->found[i].facts, sizeof(facts.facts))) {
 			run->found[i] = facts;
+			run->found[i].changed_in = run->pass;
 			changed = true;
 		}
 	}
@@ -367,7 +389,6 @@ static void run_from(struct reel_synthesis *synthesis, uint64_t address)
 			   .arch = synthesis->reader.input.arch,
 			   .settled = true };
 	struct reel_facts called;
-	unsigned passes = 0;
 
 	if (!reel_facts_at_return(run.arch, REEL_ARCH_NO_SLOT, &called))
 		return;
@@ -377,7 +398,7 @@ static void run_from(struct reel_synthesis *synthesis, uint64_t address)
 		return;
 	run.found = calloc(run.graph.n, sizeof(*run.found));
 	while (run.found && pass(&run) && !run.short_of_memory) {
-		if (++passes < PASSES_MAX)
+		if (run.pass < PASSES_MAX)
 			continue;
 		run.settled = false;
 		for (size_t i = 0; i < run.graph.n; i++)
