@@ -335,7 +335,7 @@ static bool read_code(void *context, uint64_t elf_address, size_t size, uint8_t 
 
 void reel_code_map_free(struct reel_code_map *map)
 {
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < REEL_RECORDED_ROWS; i++)
 		reel_synthesis_destroy(map->recorded[i].synthesis);
 	reel_jit_rows_destroy(map->jit_rows);
 	reel_error_destroy(map->error);
@@ -368,19 +368,21 @@ static struct reel_synthesis *recorded_synthesis(struct reel_code_map *map)
 					      .module = map,
 					      .find_row = find_row,
 					      .rows = map };
-	struct reel_recorded_rows *rows;
+	struct reel_recorded_rows *rows, *oldest = &map->recorded[0];
 	struct reel_error *error;
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < REEL_RECORDED_ROWS; i++) {
 		rows = &map->recorded[i];
+		if (rows->last_used < oldest->last_used)
+			oldest = rows;
 		if (rows->code == map->view.code && rows->arch == map->arch &&
 		    rows->generation == map->view.generation) {
-			map->last_recorded = i;
+			rows->last_used = ++map->recorded_uses;
 			return rows->synthesis;
 		}
 	}
-	map->last_recorded ^= 1;
-	rows = &map->recorded[map->last_recorded];
+	rows = oldest;
+	rows->last_used = ++map->recorded_uses;
 	if (rows->synthesis && rows->arch == map->arch) {
 		reel_synthesis_forget(rows->synthesis);
 	} else {

@@ -24,6 +24,7 @@ struct reel_recorded_rows {
 	const struct reel_arch *arch;
 	const void *code;
 	uint64_t generation;
+	uint64_t last_used; /* the map's recorded_uses */
 };
 
 /* The code is not in a file, so information from a JIT applies. */
@@ -36,6 +37,7 @@ const struct reel_record_module *reel_code_map_jit_program(struct reel_code_map 
 							   const struct reel_code_range *range);
 
 #define REEL_CODE_CACHE_SIZE 1024
+#define REEL_RECORDED_ROWS   4
 
 struct reel_code_map {
 	struct reel_modules *modules;
@@ -45,9 +47,10 @@ struct reel_code_map {
 	/* The first NO_MEMORY of a look-up. */
 	struct reel_error *error;
 	struct reel_code_range cache[REEL_CODE_CACHE_SIZE];
-	/* Two: of code that changed meanwhile, a sample is tried with both states. */
-	struct reel_recorded_rows recorded[2];
-	unsigned last_recorded;
+	/* A sample of code that changed meanwhile is tried with both states, and samples of several
+	 * processes alternate. */
+	struct reel_recorded_rows recorded[REEL_RECORDED_ROWS];
+	uint64_t recorded_uses;
 	bool has_used_recorded;		/* since it was last cleared */
 	struct reel_jit_rows *jit_rows; /* NULL: not needed so far */
 	/* Cache of reel_code_map_jit_program. */
