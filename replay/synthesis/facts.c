@@ -132,13 +132,23 @@ static void lose_stored(const struct reel_arch *arch, const struct reel_instruct
 bool reel_facts_before(const struct reel_arch *arch, const struct reel_instruction *instruction,
 		       struct reel_facts *facts)
 {
+	uint64_t changed = 0;
+
 	if (!instruction->n_effects)
 		return true;
+	/* Registers that it sets, or that it stores at. */
+	for (unsigned i = 0; i < instruction->n_effects; i++)
+		changed |= (uint64_t)1 << instruction->effects[i].slot;
 	lose_stored(arch, instruction, facts);
 	facts->cfa = cfa_before(arch, instruction, facts->cfa);
 	facts->return_address = before(arch, instruction, facts->cfa, facts->return_address);
-	for (uint8_t i = 0; i < arch->n_registers; i++)
-		facts->registers[i] = before(arch, instruction, facts->cfa, facts->registers[i]);
+	for (uint8_t i = 0; i < arch->n_registers; i++) {
+		struct reel_value *value = &facts->registers[i];
+
+		/* Others stay as they are. */
+		if (value->kind == REEL_VALUE_AT_CFA || changed >> value->slot & 1)
+			*value = before(arch, instruction, facts->cfa, *value);
+	}
 	/* If calls push it, the CFA is right above the return address, whatever else the function
 	 * pops: V8's builtins return by `pop %rcx; lea (%rsp,%rdx),%rsp; push %rcx; ret`. */
 	if (!facts->cfa.kind && facts->return_address.kind == REEL_VALUE_MEMORY &&
