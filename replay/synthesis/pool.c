@@ -18,7 +18,10 @@ static uint64_t hash(const struct reel_pool *pool, const uint8_t *item)
 
 	for (size_t i = 0; i < pool->item_size; i += sizeof(word)) {
 		memcpy(&word, item + i, sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+		/* Most words of most items. */
+		if (!word)
+			continue;
+		hash = (hash ^ (word + i)) * 0x9e3779b97f4a7c15;
 		hash ^= hash >> 29;
 	}
 	return hash;
