@@ -48,6 +48,27 @@ const char *where_name(enum reel_where where)
 	return "unknown";
 }
 
+const char *module_kind_name(enum reel_module_kind kind)
+{
+	static const char *const kinds[] = {
+		[REEL_MODULE_FILE] = "file",
+		[REEL_MODULE_VDSO] = "vdso",
+		[REEL_MODULE_KERNEL] = "kernel",
+		[REEL_MODULE_KERNEL_MODULE] = "kernel module",
+		[REEL_MODULE_ANONYMOUS] = "anonymous",
+		[REEL_MODULE_SPECIAL] = "special",
+	};
+
+	return (unsigned int)kind < sizeof(kinds) / sizeof(*kinds) ? kinds[kind] : NULL;
+}
+
+const char *module_state_name(const struct reel_module_info *module)
+{
+	static const char *const states[] = { "unused", "found", "missing", "mismatch", "broken" };
+
+	return module->embedded ? "embedded" : states[module->state];
+}
+
 char *labels_text(const struct reel_trace *trace)
 {
 	char *text = memory_print("%s", "");

@@ -11,6 +11,10 @@ const char *step_name(enum reel_step step);
 bool step_is_guess(enum reel_step step);
 /* "user", "syscall", "interrupt", "kernel thread" or "unknown". */
 const char *where_name(enum reel_where where);
+/* "file", "vdso", "kernel" …; NULL: unknown. */
+const char *module_kind_name(enum reel_module_kind kind);
+/* "embedded", "found", "missing" … */
+const char *module_state_name(const struct reel_module_info *module);
 /* "arg1=4096 container=web", escaped, also blanks in values; the caller frees it. */
 char *labels_text(const struct reel_trace *trace);
 /* ns since 1970 of a time of the capture's clock; false if the capture does not state it. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/export/trace_facts.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile.h"
 #include "cli/sql/sqlite.h"
@@ -122,15 +123,6 @@ static bool list_modules(struct sqlite_export *export)
 /* Results of iterating traces are only known now. */
 static bool add_modules(struct sqlite_export *export)
 {
-	static const char *const kinds[] = {
-		[REEL_MODULE_FILE] = "file",
-		[REEL_MODULE_VDSO] = "vdso",
-		[REEL_MODULE_KERNEL] = "kernel",
-		[REEL_MODULE_KERNEL_MODULE] = "kernel module",
-		[REEL_MODULE_ANONYMOUS] = "anonymous",
-		[REEL_MODULE_SPECIAL] = "special",
-	};
-	static const char *const states[] = { "unused", "found", "missing", "mismatch", "broken" };
 	sqlite3_stmt *query = export->statements[ADD_MODULE];
 	_cleanup_free_ struct reel_module_info *modules = NULL;
 	size_t n;
@@ -139,19 +131,16 @@ static bool add_modules(struct sqlite_export *export)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		const struct reel_module_info *module = &modules[i];
-		const char *kind = (unsigned int)module->kind < sizeof(kinds) / sizeof(*kinds)
-					   ? kinds[module->kind]
-					   : NULL;
 
 		if (!sqlite_module_row(export, module->id))
 			continue;
 		bind_or_null(query, 1, sqlite_module_row(export, module->id));
 		bind_or_null(query, 2, export->n_captures);
 		bind_bits(query, 3, module->id);
-		bind_literal(query, 4, kind);
+		bind_literal(query, 4, module_kind_name(module->kind));
 		bind_text(query, 5, module->path);
 		bind_text_or_null(query, 6, module->build_id);
-		bind_literal(query, 7, module->embedded ? "embedded" : states[module->state]);
+		bind_literal(query, 7, module_state_name(module));
 		bind_text_or_null(query, 8, module->problem);
 		bind_text_or_null(query, 9, module->local_path);
 		bind_text_or_null(query, 10, module->debug_path);
