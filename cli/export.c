@@ -80,6 +80,11 @@ static void check(struct export_options *options, struct argp_state *state)
 			      "no output file for the %s format; use -o FILE, or '-o -' for "
 			      "standard output",
 			      options->format->name);
+	if (options->format->files && !options->output)
+		options_error(state,
+			      "no folder for the %s format, which has several files; use -o "
+			      "DIR",
+			      options->format->name);
 	if ((options->format->is_binary || options->format->needs_file) && !options->output &&
 	    !options->pushes && isatty(STDOUT_FILENO))
 		options_error(state, "the %s format is not for terminals; use -o FILE",
@@ -176,31 +181,58 @@ static const struct argp parser = {
 
 struct destination {
 	struct export_target target;
-	struct output output;	      /* for standard output */
-	struct reel_output_file file; /* named when complete */
-	bool has_file;
+	struct output output;				 /* for standard output */
+	struct reel_output_file files[EXPORT_FILES_MAX]; /* named when complete */
+	int fds[EXPORT_FILES_MAX];
+	size_t n_files;
 	const char *path;
 	int pushed; /* a file without a name, to push; -1: none */
 	int kept;   /* a file to print when complete; -1: none */
 };
 
 /* The output must not replace an input. */
-static bool is_input(const struct export_options *options)
+static bool is_input(const struct export_options *options, const char *path)
 {
 	struct stat output, input;
 
-	if (!options->output || stat(options->output, &output) || !S_ISREG(output.st_mode))
+	if (stat(path, &output) || !S_ISREG(output.st_mode))
 		return false;
 	for (size_t i = 0; i < options->files.count; i++) {
 		const char *file = options->files.items[i];
 		int failed = strcmp(file, "-") != 0 ? stat(file, &input) : fstat(0, &input);
 
 		if (!failed && input.st_dev == output.st_dev && input.st_ino == output.st_ino) {
-			complain("%s: output file is also the input file", options->output);
+			complain("%s: output file is also the input file", path);
 			return true;
 		}
 	}
 	return false;
+}
+
+static bool open_named(const struct export_options *options, const char *path,
+		       struct destination *destination)
+{
+	struct reel_output_file *file = &destination->files[destination->n_files];
+
+	if (is_input(options, path) ||
+	    !no_error(reel_output_file_open(path, REEL_PLACE_SHARED, -1, file)))
+		return false;
+	destination->fds[destination->n_files++] = file->fd;
+	return true;
+}
+
+static bool open_folder(const struct export_options *options, struct destination *destination)
+{
+	_cleanup_fd_ int folder = -1;
+	bool ok = no_error(reel_output_folder_open(options->output, &folder));
+
+	for (const char *const *name = options->format->files; *name && ok; name++) {
+		_cleanup_free_ char *path = memory_print("%s/%s", options->output, *name);
+
+		ok = open_named(options, path, destination);
+	}
+	destination->target.fds = destination->fds;
+	return ok;
 }
 
 static bool open_file(const struct export_options *options, struct destination *destination)
@@ -208,11 +240,9 @@ static bool open_file(const struct export_options *options, struct destination *
 	struct stat status;
 	int fd;
 
-	if (is_input(options) || !no_error(reel_output_file_open(options->output, REEL_PLACE_SHARED,
-								 -1, &destination->file)))
+	if (!open_named(options, options->output, destination))
 		return false;
-	destination->has_file = true;
-	fd = dup(destination->file.fd);
+	fd = dup(destination->fds[0]);
 	destination->target.fd = fd;
 	if (options->format->needs_file && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
 		complain("%s: the format %s needs a regular file", options->output,
@@ -263,6 +293,8 @@ static bool open_destination(const struct export_options *options, struct destin
 	destination->target.fd = -1;
 	if (options->pushes)
 		return open_pushed(destination);
+	if (options->format->files)
+		return open_folder(options, destination);
 	if (options->output)
 		return open_file(options, destination);
 	if (options->format->needs_file)
@@ -342,10 +374,12 @@ static int close_destination(const struct export_options *options, struct destin
 		return destination->target.file ? output_close(&destination->output, status)
 						: STATUS_ERROR;
 	ok = close_file(destination) && ok;
-	if (ok)
-		ok = no_error(reel_output_file_close(&destination->file, NULL));
-	else if (destination->has_file)
-		reel_output_file_abandon(&destination->file);
+	for (size_t i = 0; i < destination->n_files; i++) {
+		if (ok)
+			ok = no_error(reel_output_file_close(&destination->files[i], NULL));
+		else
+			reel_output_file_abandon(&destination->files[i]);
+	}
 	return ok ? status : STATUS_ERROR;
 }
 
@@ -421,7 +455,7 @@ int command_export(int argc, char **argv)
 	options_parse(&parser, argc, argv, 0, &options);
 	if (!open_destination(&options, &destination))
 		ok = false;
-	else if ((destination.has_file || options.pushes) && destination.target.sandboxed)
+	else if ((destination.n_files || options.pushes) && destination.target.sandboxed)
 		status = export_apart(&options, &destination, &ok);
 	else
 		status = export_files(&options, &destination.target, &ok);

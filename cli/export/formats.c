@@ -10,6 +10,7 @@ const struct export_format *const export_formats[] = {
 	&export_sqlite,
 	&export_ndjson,
 	&export_csv,
+	&export_parquet,
 	&export_pprof,
 	&export_perfetto,
 	&export_otlp,

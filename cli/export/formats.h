@@ -16,10 +16,13 @@ struct export_span {
 /* The destination. */
 struct export_target {
 	int fd;
-	FILE *file; /* the same file; NULL for a format that seeks */
+	FILE *file;	/* the same file; NULL for a format that seeks */
+	const int *fds; /* instead, of a format with several files */
 	bool sandboxed;
 	struct export_span *span; /* set by a format that is pushed; NULL: not needed */
 };
+
+#define EXPORT_FILES_MAX 4
 
 struct export_format {
 	const char *name;
@@ -28,6 +31,9 @@ struct export_format {
 	bool needs_file;
 	bool is_binary;
 	bool has_frame_values; /* not only labels of samples */
+	/* The names of its files in the folder of -o, in the order in which they appear;
+	 * NULL-terminated, EXPORT_FILES_MAX at most. NULL: one file, of any name. */
+	const char *const *files;
 	/*
 	 * Returns the state for the others. All of them report errors on stderr and return NULL or
 	 * false then; `close` is always called.
@@ -47,7 +53,7 @@ struct export_format {
 extern const struct export_format *const export_formats[];
 extern const struct export_format export_sqlite, export_ndjson, export_csv, export_perf_script,
 	export_speedscope, export_firefox, export_callgrind, export_perf_data,
-	export_llvm_sample_profile, export_pprof, export_perfetto, export_otlp;
+	export_llvm_sample_profile, export_parquet, export_pprof, export_perfetto, export_otlp;
 
 /* NULL if unknown. */
 const struct export_format *export_format_find(const char *name);

@@ -56,7 +56,7 @@ COMMANDS = {
     "aggregate": ["-o {out} {in} {other}"],
     "export": ["--format=%s -o {out} {in}" % name for name in (
         "pprof", "perfetto", "otlp", "speedscope", "firefox", "callgrind", "sqlite", "ndjson", "csv",
-        "perf-data", "perf-script", "llvm-sample-profile")],
+        "perf-data", "perf-script", "llvm-sample-profile")] + ["--format=parquet -o {out}.d {in}"],
     "core": ["--sample 1 --force -o {out} {in}"],
     "gdb": ["--sample 1 --force {in} -- -nx -batch"],
     "values": ["main {in}", "--exact main {in}"],

@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+"""stackreel export --format=parquet: DuckDB, hyparquet and Arrow's Rust reader (parquet-wasm) read the files, and find the rows that
+`export --format=ndjson` and `sql` have; hashlib computes the ids of stacks.
+
+    O=DIR   the object directory (build)
+
+The readers come from npm, as listed in tests/npm.
+"""
+# checks: cli/export cli/parquet
+
+import collections
+import glob
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests"))
+import counting
+
+NPM = os.path.join(ROOT, "tests/npm")
+TOOL = os.path.join(ROOT, os.environ.get("O", "build"), "stackreel")
+ORDERS = os.path.join(ROOT, "testdata/aarch64/orders")
+FROM = ["--no-host-files", "--symfs", ORDERS, "--debug-dir", ORDERS]
+TABLES = ("modules", "captures", "stacks", "samples")
+# More rows than a row group has.
+REPEATS = 150
+
+count = counting.Count()
+work = tempfile.mkdtemp()
+
+# Prints a JSON object for each row of each file; numbers are text.
+READERS = {
+    "DuckDB": """
+const { DuckDBInstance } = require('@duckdb/node-api');
+const read = async path => {
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    const columns = (await connection.runAndReadAll(`DESCRIBE SELECT * FROM '${path}'`)).getRowObjectsJson();
+    const list = columns.map(({ column_name: name, column_type: type }) => {
+        if (type.startsWith('TIMESTAMP'))
+            return `epoch_us("${name}") * 1000 AS "${name}"`;
+        return type === 'BLOB' ? `lower(hex("${name}")) AS "${name}"` : `"${name}"`;
+    });
+    return (await connection.runAndReadAll(`SELECT ${list} FROM '${path}'`)).getRowObjectsJson().map(row => {
+        for (const map of ['labels', 'losses'])
+            if (row[map])
+                row[map] = Object.fromEntries(row[map].map(({ key, value }) => [key, value]));
+        return row;
+    });
+};""",
+    "hyparquet": """
+const { readFileSync } = require('fs');
+const read = async path => {
+    const { parquetReadObjects } = await import('hyparquet');
+    const { compressors } = await import('hyparquet-compressors');
+    const bytes = readFileSync(path);
+    return parquetReadObjects({ file: bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), compressors,
+                                parsers: { timestampFromNanoseconds: value => value } });
+};""",
+    "parquet-wasm": """
+const { readFileSync } = require('fs');
+const { tableFromIPC, Vector } = require('apache-arrow');
+const { readParquet } = require('parquet-wasm/node');
+const plain = value => value === null || typeof value !== 'object' || value instanceof Uint8Array ? value
+    : value instanceof Vector ? [...value].map(plain)
+    : Object.fromEntries(Object.entries(value.toJSON()).map(([key, inner]) => [key, plain(inner)]));
+const read = async path => {
+    const table = tableFromIPC(readParquet(readFileSync(path)).intoIPCStream());
+    const names = table.schema.fields.map(field => field.name);
+    const columns = Object.fromEntries(names.map(name => [name, table.getChild(name)]));
+    /* Times as they are: toArray would round them. */
+    const times = Object.fromEntries(names.filter(name => ['wall_time', 'start'].includes(name)).map(name =>
+        [name, columns[name].data.flatMap(data => Array.from(data.values, value => BigInt(value)))]));
+    return Array.from({ length: table.numRows }, (_, at) => Object.fromEntries(names.map(name =>
+        [name, columns[name].get(at) === null ? null : times[name] ? times[name][at] : plain(columns[name].get(at))])));
+};""",
+}
+PRINT = """
+const show = (key, value) => value instanceof Uint8Array ? Buffer.from(value).toString('hex')
+    : typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
+(async () => {
+    for (const path of process.argv.slice(1))
+        console.log(JSON.stringify(await read(path), show));
+})();
+"""
+ASK = """
+const { DuckDBInstance } = require('@duckdb/node-api');
+(async () => {
+    const connection = await (await DuckDBInstance.create(':memory:')).connect();
+    for (const question of process.argv.slice(1))
+        console.log(JSON.stringify((await connection.runAndReadAll(question)).getRowsJson()));
+})();
+"""
+
+
+def run(*arguments, **options):
+    return subprocess.run(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, **options)
+
+
+def same(name, found, wanted):
+    found, wanted = list(found), list(wanted)
+    at = next((i for i, pair in enumerate(zip(found, wanted)) if pair[0] != pair[1]), min(len(found), len(wanted)))
+    count.ok(name, found == wanted and wanted, "%d rows, not %d; row %d is %s, not %s" % (
+        len(found), len(wanted), at, found[at:at + 1], wanted[at:at + 1]))
+
+
+def export(name, *arguments):
+    folder = os.path.join(work, name)
+    done = run(TOOL, "export", "--format=parquet", *arguments, "-o", folder)
+    count.ok("export to %s" % name, done.returncode == 0 and sorted(os.listdir(folder)) == sorted(t + ".parquet" for t in TABLES), done.stderr)
+    return folder
+
+
+def node(script, *arguments):
+    """The lines that it prints, as JSON; None after an error."""
+    done = run(shutil.which("node"), "-e", script, *arguments, cwd=NPM)
+    return list(map(json.loads, done.stdout.splitlines())) if count.ok("node", done.returncode == 0, done.stderr[-500:]) else None
+
+
+# ---- expected rows ---------------------------------------------------------------------------------
+
+
+def texts(value):
+    """As the readers print rows."""
+    if isinstance(value, dict):
+        return {key: texts(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return list(map(texts, value))
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def signed(number):
+    return number - (1 << 64) if number >> 63 else number
+
+
+def sql(arguments, query):
+    done = run(TOOL, "sql", "--json", *arguments, query)
+    count.ok("sql", done.returncode == 0, done.stderr)
+    return json.loads(done.stdout)
+
+
+class Wanted:
+    """What the other formats say of the same captures."""
+
+    def __init__(self, arguments):
+        done = run(TOOL, "export", "--format=ndjson", *arguments)
+        self.lines = list(map(json.loads, done.stdout.splitlines()))
+        self.captures = {row["path"]: row for row in sql(arguments, "SELECT * FROM captures")}
+        self.modules = sql(arguments, "SELECT c.file_id, m.kind, m.path, m.build_id, m.state, m.problem, m.has_debug_info "
+                                      "FROM modules m JOIN captures c ON c.id = m.capture_id ORDER BY m.id")
+
+    def sample(self, line):
+        capture, labels = self.captures[line["capture"]], line["labels"]
+        leaf = line["frames"][0] if line["frames"] else {"function": None, "module": None}
+        host, _, comm = line["comm"].rpartition(":") if capture["hostname"] == "" and ":" in line["comm"] else (capture["hostname"], "", line["comm"])
+        row = {key: line[key] for key in ("sample", "time", "wall_time", "event", "unit", "weight", "cpu", "pid", "tid", "ran_in", "state", "stop")}
+        row.update(file_id=capture["file_id"], host=host, comm=comm, samples=1, is_whole=line["whole"], function=leaf["function"],
+                   module=leaf["module"] or None, waker_sample=labels.get("waker-sample"), container=labels.get("container"),
+                   pod=labels.get("pod"), systemd_unit=labels.get("unit"), trace=labels.get("trace"),
+                   labels={key: str(value) for key, value in labels.items()})
+        return texts(row)
+
+    @staticmethod
+    def frames(line):
+        """Without the members that NDJSON does not have."""
+        return texts([{
+            "function": frame["function"], "module": frame["module"] or None, "address": signed(int(frame["module_address"], 16)),
+            "file": frame["file"] or None, "line": frame["line"], "inlined": frame["inlined"], "guessed": frame["guessed"],
+            "kernel": frame["kernel"]} for frame in reversed(line["frames"])])
+
+
+# ---- what readers find -----------------------------------------------------------------------------
+
+
+def stack_id(frames):
+    """docs/parquet.md, "The id of a stack"."""
+    value = bytes(16)
+    for frame in frames:
+        texts_first = [frame[name] or "" for name in ("function", "linkage_name", "module", "build_id", "file", "kind")]
+        members = texts_first + [frame["address"], frame["line"], str(int(frame["inlined"])), str(int(frame["guessed"]))]
+        value = hashlib.blake2b(value + b"".join(member.encode() + b"\0" for member in members), digest_size=16).digest()
+    return value.hex()
+
+
+def check_stacks(name, tables, wanted):
+    stacks = {row["stack_id"]: row for row in tables["stacks"]}
+    build_ids = collections.defaultdict(set)
+    for module in wanted.modules:
+        build_ids[module["path"]].add(module["build_id"])
+    count.ok(name + ": each stack once, and those of samples",
+             len(stacks) == len(tables["stacks"]) and set(stacks) == {row["stack_id"] for row in tables["samples"]})
+    same(name + ": ids of stacks", stacks, [stack_id(row["frames"]) for row in tables["stacks"]])
+    same(name + ": functions", (row["functions"] for row in tables["stacks"]),
+         ([frame["function"] for frame in row["frames"]] for row in tables["stacks"]))
+    kept = ("function", "module", "address", "file", "line", "inlined", "guessed")
+    same(name + ": frames", ([dict({key: frame[key] for key in kept}, kernel=frame["kind"] == "kernel")
+                              for frame in stacks[row["stack_id"]]["frames"]] for row in tables["samples"]),
+         map(wanted.frames, wanted.lines))
+    frames = [frame for row in tables["stacks"] for frame in row["frames"]]
+    wrong = [frame for frame in frames if frame["module"] in build_ids and frame["build_id"] not in build_ids[frame["module"]]]
+    count.ok(name + ": build-ids", not wrong and any(frame["build_id"] for frame in frames), str(wrong[:1]))
+    mangled = {frame["linkage_name"]: frame["function"] for frame in frames if frame["linkage_name"]}
+    if mangled and shutil.which("c++filt"):
+        # Shown as c++filt shows them, but for this abbreviation.
+        string = "std::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+        same(name + ": linkage names", run("c++filt", *mangled).stdout.replace(string, "std::string").splitlines(),
+             (function.replace(string, "std::string") for function in mangled.values()))
+
+
+def rounded(row, unit):
+    """With wall times in a multiple of `unit` ns."""
+    return {key: str(int(value) // unit * unit) if key in ("wall_time", "start") and value else value for key, value in row.items()}
+
+
+def check_rows(name, tables, wanted):
+    # DuckDB's times with a zone have microseconds.
+    unit = 1000 if name.startswith("DuckDB") else 1
+    same(name + ": processes", (row["process"] or "" for row in tables["samples"] if row["pid"] == row["tid"]),
+         (row["comm"] for row in tables["samples"] if row["pid"] == row["tid"]))
+    same(name + ": samples", ({key: value for key, value in row.items() if key not in ("process", "stack_id")} for row in tables["samples"]),
+         (rounded(wanted.sample(line), unit) for line in wanted.lines))
+    check_stacks(name, tables, wanted)
+    same(name + ": modules", tables["modules"], (dict(texts(row), has_debug_info=bool(row["has_debug_info"])) for row in wanted.modules))
+    columns = {"file_id": "file_id", "path": "path", "host": "hostname", "arch": "arch", "cpus": "cpus", "samples": "samples",
+               "start": "start_wall_time", "kernel_release": "kernel_release", "command_line": "command_line"}
+    same(name + ": captures", ({key: row[key] for key in columns} for row in tables["captures"]),
+         (rounded(texts({key: row[column] for key, column in columns.items()}), unit) for row in wanted.captures.values()))
+    exported = collections.Counter(line["capture"] for line in wanted.lines)
+    roots = collections.Counter(line["capture"] for line in wanted.lines if line["stop"] == "root reached")
+    same(name + ": what is known of captures", ((row["exported"], row["whole"]) for row in tables["captures"]),
+         ((str(exported[path]), str(roots[path])) for path in wanted.captures))
+
+
+def check_readers(name, arguments):
+    folder = export(name, *arguments)
+    wanted = Wanted(arguments)
+    for reader, script in READERS.items():
+        found = node(script + PRINT, *(os.path.join(folder, table + ".parquet") for table in TABLES))
+        if found:
+            check_rows("%s: %s" % (reader, name), dict(zip(TABLES, found)), wanted)
+
+
+def check_large():
+    """Several row groups: their statistics, what they leave out, and the same bytes again, also by one thread."""
+    captures = [os.path.join(ORDERS, "orders.reel")] * REPEATS
+    folder, again = export("large", *FROM, *captures), export("again", *FROM, "-j1", *captures)
+    for table in TABLES:
+        with open(os.path.join(folder, table + ".parquet"), "rb") as one, open(os.path.join(again, table + ".parquet"), "rb") as other:
+            count.ok("the same bytes: " + table, one.read() == other.read())
+    with open(os.path.join(work, "orders.ndjson"), encoding="ascii") as file:
+        lines = list(map(json.loads, file))
+    times = sorted(line["time"] for line in lines)
+    path, stacks = (os.path.join(folder, table + ".parquet") for table in ("samples", "stacks"))
+    found = node(ASK, "SELECT count(*), sum(weight), count(DISTINCT stack_id), any_value(typeof(wall_time)) FROM '%s'" % path,
+                 "SELECT count(*) FROM '%s'" % stacks,
+                 "SELECT row_group_num_rows, stats_min_value, stats_max_value, stats_null_count FROM parquet_metadata('%s') WHERE path_in_schema = 'time' "
+                 "ORDER BY row_group_id" % path,
+                 "SELECT count(*) FROM '%s' WHERE time > %d" % (path, times[len(times) // 2]),
+                 "SELECT count(*) FROM '%s' WHERE time > %d" % (path, times[-1]),
+                 "SELECT function, count(*) AS n FROM '%s' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5" % path)
+    if not found:
+        return
+    leaves = collections.Counter(line["frames"][0]["function"] if line["frames"] else None for line in lines)
+    n_stacks = len({json.dumps(line["frames"]) for line in lines})
+    rows = len(lines) * REPEATS
+    same("large: sums", found[0], [[str(rows), str(sum(line["weight"] for line in lines) * REPEATS), str(n_stacks), "TIMESTAMP WITH TIME ZONE"]])
+    same("large: each stack once", found[1], [[str(n_stacks)]])
+    count.ok("large: row groups", len(found[2]) == 2 and sum(int(group[0]) for group in found[2]) == rows, str(found[2]))
+    same("large: bounds of times", (group[1:] for group in found[2]), [[str(times[0]), str(times[-1]), "0"]] * len(found[2]))
+    same("large: later samples", found[3] + found[4], [[str(sum(time > times[len(times) // 2] for time in times) * REPEATS)], ["0"]])
+    same("large: functions", found[5], [[name, str(n * REPEATS)] for name, n in sorted(leaves.items(), key=lambda item: (-item[1], item[0] or ""))[:5]])
+
+
+def check_sandbox():
+    """Of standard input, which is read in the sandbox: the same stacks."""
+    folder = os.path.join(work, "piped")
+    with open(os.path.join(ORDERS, "orders.reel"), "rb") as capture:
+        done = subprocess.run([TOOL, "export", "--format=parquet", *FROM, "-", "-o", folder], stdin=capture, stderr=subprocess.PIPE, check=False)
+    if count.ok("sandbox", done.returncode == 0, done.stderr):
+        for table in ("stacks", "samples"):
+            with open(os.path.join(folder, table + ".parquet"), "rb") as one, open(os.path.join(work, "orders", table + ".parquet"), "rb") as other:
+                count.ok("the same bytes in the sandbox: " + table, one.read() == other.read())
+
+
+def check_refusals():
+    capture = os.path.join(ORDERS, "orders.reel")
+    for arguments in ([], ["-o", "-"], ["-o", capture]):
+        done = run(TOOL, "export", "--format=parquet", *FROM, capture, *arguments)
+        count.ok("refused: %s" % arguments, done.returncode and re.search("no folder|ot a directory", done.stderr), done.stderr)
+
+
+def main():
+    check_refusals()
+    if not shutil.which("node") or not os.path.exists(os.path.join(NPM, "node_modules/hyparquet")):
+        count.skip("node, or what `npm ci --ignore-scripts' installs in tests/npm, is missing: no readers of Parquet")
+        return count.finish()
+    golden = sorted(path for path in glob.glob(os.path.join(ROOT, "testdata/golden/*.reel")) if "encrypted" not in path)
+    check_readers("orders", [*FROM, os.path.join(ORDERS, "orders.reel")])
+    check_readers("golden", ["--no-host-files", *golden])
+    check_sandbox()
+    with open(os.path.join(work, "orders.ndjson"), "w", encoding="ascii") as file:
+        subprocess.run([TOOL, "export", "--format=ndjson", *FROM, os.path.join(ORDERS, "orders.reel")], stdout=file, check=True)
+    check_large()
+    shutil.rmtree(work)
+    return count.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
