@@ -422,7 +422,7 @@ test test-all test-changed: | $(filter deps,$(MAKECMDGOALS))
 
 # ---- installation -------------------------------------------------------------------
 
-doc_folders := fleet images
+doc_folders := fleet images queries
 .PHONY: install uninstall
 install: all $(O)/libstackreel.a
 	$(Q)install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR) \

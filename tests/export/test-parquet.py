@@ -22,7 +22,10 @@ import tempfile
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
+sys.path.insert(0, os.path.join(ROOT, "tests/reader"))
 import counting
+import reel_builder as b
+import reel_cases
 
 NPM = os.path.join(ROOT, "tests/npm")
 TOOL = os.path.join(ROOT, os.environ.get("O", "build"), "stackreel")
@@ -94,7 +97,7 @@ const { DuckDBInstance } = require('@duckdb/node-api');
 (async () => {
     const connection = await (await DuckDBInstance.create(':memory:')).connect();
     for (const question of process.argv.slice(1))
-        console.log(JSON.stringify((await connection.runAndReadAll(question)).getRowsJson()));
+        console.log(JSON.stringify((await connection.runAndReadAll(question)).getRowObjectsJson()));
 })();
 """
 
@@ -112,15 +115,37 @@ def same(name, found, wanted):
 
 def export(name, *arguments):
     folder = os.path.join(work, name)
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
     done = run(TOOL, "export", "--format=parquet", *arguments, "-o", folder)
     count.ok("export to %s" % name, done.returncode == 0 and sorted(os.listdir(folder)) == sorted(t + ".parquet" for t in TABLES), done.stderr)
     return folder
 
 
-def node(script, *arguments):
+def node(script, *arguments, folder=NPM):
     """The lines that it prints, as JSON; None after an error."""
-    done = run(shutil.which("node"), "-e", script, *arguments, cwd=NPM)
+    done = run(shutil.which("node"), "-e", script, "--", *arguments, cwd=folder, env=dict(os.environ, NODE_PATH=os.path.join(NPM, "node_modules")))
     return list(map(json.loads, done.stdout.splitlines())) if count.ok("node", done.returncode == 0, done.stderr[-500:]) else None
+
+
+def labelled(name):
+    """A capture of a host with this name: waits, who ended them, and requests."""
+    data = b.Samples()
+    for number in range(60):
+        thread, service, trace = 1 + number % 2, {26: b"shop"} if number % 3 else {}, {24: b"%032x" % (number % 4)} if number % 4 else {}
+        if thread == 1:
+            data.sample(number, 1000 + number * 1000, thread=1, event=2, frames=[0x1000 + 16 * (number % 5)], labels={**trace, **service})
+        else:
+            waker = {3: b"alpha", 4: (1, 11), 5: (1, number - 1)}
+            data.sample(number, 1000 + number * 1000, thread=2, event=1, weight=1000000 * number, frames=[0x2000], labels={**waker, **trace, **service})
+    reel = b.Reel(file_id=hashlib.md5(name.encode()).digest()).side(
+        reel_cases.capture_record(hostname=name),
+        b.record("EVENT", 1, 1, 0, 0, 1, 1, "off-cpu", 0), b.record("EVENT", 2, 1, 1, 0, 1, 1, "waker", 0),
+        b.record("SPACE", 1, 1, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0), b.record("THREAD", 1, 1, 1, 1, 11, 11, 0, "alpha"),
+        b.record("THREAD", 1, 2, 1, 1, 12, 12, 0, "beta"))
+    path = os.path.join(work, name + ".reel")
+    with open(path, "wb") as file:
+        file.write(reel_cases.finish(reel.samples(data), 60).data)
+    return path
 
 
 # ---- expected rows ---------------------------------------------------------------------------------
@@ -158,7 +183,8 @@ class Wanted:
     def sample(self, line):
         capture, labels = self.captures[line["capture"]], line["labels"]
         leaf = line["frames"][0] if line["frames"] else {"function": None, "module": None}
-        host, _, comm = line["comm"].rpartition(":") if capture["hostname"] == "" and ":" in line["comm"] else (capture["hostname"], "", line["comm"])
+        # In a merged capture, names begin with their host.
+        host, comm = line["comm"].split(":") if ":" in line["comm"] else (capture["hostname"], line["comm"])
         row = {key: line[key] for key in ("sample", "time", "wall_time", "event", "unit", "weight", "cpu", "pid", "tid", "ran_in", "state", "stop")}
         row.update(file_id=capture["file_id"], host=host, comm=comm, samples=1, is_whole=line["whole"], function=leaf["function"],
                    module=leaf["module"] or None, waker_sample=labels.get("waker-sample"), container=labels.get("container"),
@@ -266,6 +292,7 @@ def check_large():
                  "SELECT function, count(*) AS n FROM '%s' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5" % path)
     if not found:
         return
+    found = [[list(row.values()) for row in rows] for rows in found]
     leaves = collections.Counter(line["frames"][0]["function"] if line["frames"] else None for line in lines)
     n_stacks = len({json.dumps(line["frames"]) for line in lines})
     rows = len(lines) * REPEATS
@@ -275,6 +302,107 @@ def check_large():
     same("large: bounds of times", (group[1:] for group in found[2]), [[str(times[0]), str(times[-1]), "0"]] * len(found[2]))
     same("large: later samples", found[3] + found[4], [[str(sum(time > times[len(times) // 2] for time in times) * REPEATS)], ["0"]])
     same("large: functions", found[5], [[name, str(n * REPEATS)] for name, n in sorted(leaves.items(), key=lambda item: (-item[1], item[0] or ""))[:5]])
+
+
+# ---- docs/queries ----------------------------------------------------------------------------------
+
+
+def sums(rows):
+    """Of (key, row): the samples and weight of each key."""
+    found = collections.defaultdict(lambda: [0, 0])
+    for key, row in rows:
+        found[key][0] += int(row["samples"])
+        found[key][1] += int(row["weight"])
+    return sorted(((key, tuple(value)) for key, value in found.items()), key=str)
+
+
+def outermost(frames, is_wanted):
+    return next((i for i, frame in enumerate(frames) if is_wanted(frame)), None)
+
+
+class Fleet:
+    """The rows of all captures by NDJSON, and what DuckDB answers."""
+
+    def __init__(self, arguments, captures):
+        self.arguments, self.captures = arguments, captures
+        self.wanted = Wanted([*arguments, *captures])
+        self.rows = [dict(self.wanted.sample(line), frames=self.wanted.frames(line)) for line in self.wanted.lines]
+        self.build_ids = {(module["file_id"], module["path"]): module["build_id"] for module in self.wanted.modules}
+        for number, capture in enumerate(captures):
+            export("fleet/capture=%d" % number, *arguments, capture)
+        found = node(ASK, "SELECT file_id, sample, process FROM 'fleet/**/samples.parquet'", folder=work)
+        processes = {(row["file_id"], row["sample"]): row["process"] for row in found[0]}
+        for row in self.rows:
+            row["service"] = row["labels"].get("service") or row["container"] or processes[row["file_id"], row["sample"]] or row["comm"]
+
+    def ask(self, name):
+        with open(os.path.join(ROOT, "docs/queries", name + ".sql"), encoding="utf-8") as file:
+            return node(ASK, file.read(), folder=work)[0]
+
+    def compare(self, name, columns, rows):
+        """The answer's samples and weight by these columns; `rows`: pairs of a key and a row."""
+        found = self.ask(name)
+        same("query %s" % name, sums((tuple(row[column] for column in columns), row) for row in found), sums(rows))
+        return found
+
+    def build_id(self, row, frame):
+        return self.build_ids.get((row["file_id"], frame["module"]))
+
+    def of_view(self, view, columns):
+        """Rows of a view of `sql`, of all captures."""
+        for row in sql([*self.arguments, *self.captures], "SELECT * FROM " + view):
+            yield tuple(row[column] if column != "is_inlined" else bool(row[column]) for column in columns), row
+
+
+def check_queries(arguments, captures):
+    fleet = Fleet(arguments, captures)
+    rows = fleet.rows
+    leaves = [row for row in rows if row["frames"]]
+    # `sql` has no rows for samples without frames, and modules as people read them.
+    shown = {None: "", "//anon": "[JIT]"}
+    found = [row for row in fleet.ask("self") if row["function"]]
+    same("query self", sums(((row["event"], row["function"], shown.get(row["module"], row["module"])), row) for row in found),
+         sums(fleet.of_view("self_time", ("event", "function", "module"))))
+    found = fleet.ask("total")
+    same("query total", sums(((row["event"], row["function"], shown.get(row["module"], row["module"]), row["inlined"]), row) for row in found),
+         sums(fleet.of_view("total_time", ("event", "function", "module", "is_inlined"))))
+    fleet.compare("total", ("event", "function", "module", "build_id", "inlined"), (
+        ((row["event"], *key), row) for row in leaves
+        for key in {(f["function"], f["module"], fleet.build_id(row, f), f["inlined"]) for f in row["frames"]}))
+    calls = [(row, outermost(row["frames"], lambda frame: "memcpy" in frame["function"])) for row in rows]
+    fleet.compare("callers", ("event", "callee", "caller"), (
+        ((row["event"], row["frames"][at]["function"], row["frames"][at - 1]["function"] if at else "[root]"), row)
+        for row, at in calls if at is not None))
+    uses = [row for row in rows if outermost(row["frames"], lambda frame: "/libc" in (frame["module"] or "")) is not None]
+    found = fleet.compare("library", ("service", "event"), (((row["service"], row["event"]), row) for row in uses))
+    whole = dict(sums(((row["service"], row["event"]), row) for row in rows))
+    count.ok("query library: shares", all(abs(row["percent"] - 100 * int(row["weight"]) / whole[row["service"], row["event"]][1]) < 0.006 for row in found))
+    found = fleet.ask("incomplete")
+    incomplete = collections.Counter((row["stop"], row["frames"][0]["module"], fleet.build_id(row, row["frames"][0])) if row["frames"] else (row["stop"], None, None)
+                                     for row in rows if not row["is_whole"])
+    same("query incomplete", sorted(((row["stop"], row["module"], row["build_id"]), int(row["samples"])) for row in found) if found else [],
+         sorted(incomplete.items()))
+    lines = collections.Counter()
+    for capture in captures:
+        for line in run(TOOL, "folded", "-q", "--event=cpu-clock", *arguments, capture).stdout.splitlines():
+            stack, _, samples = line.rpartition(" ")
+            lines[stack] += int(samples)
+    same("query folded", sorted(row["line"] for row in fleet.ask("folded")), sorted("%s %d" % item for item in lines.items()))
+    hours = sums(((row["wall_time"] and int(row["wall_time"]) // 3600000000000, row["host"], row["event"]), row) for row in rows)
+    same("query hours", sorted((row["host"], row["event"], int(row["samples"]), int(row["weight"])) for row in fleet.ask("hours")),
+         sorted((host, event, *values) for (_, host, event), values in hours))
+    fleet.compare("containers", ("host", "container", "event"), (((row["host"], row["container"], row["event"]), row) for row in rows))
+    fleet.compare("traces", ("trace", "event"), (((row["trace"], row["event"]), row) for row in rows if row["trace"] and row["unit"] == "ns"))
+    by_number = {(row["file_id"], row["sample"]): row for row in rows}
+    wakers = ((row, by_number.get((row["file_id"], str(row["waker_sample"])))) for row in rows if row["waker_sample"])
+    fleet.compare("wakers", ("comm", "waker", "woken_in"), (((row["comm"], waker["comm"], waker["function"]), row) for row, waker in wakers if waker))
+    found = {(row["service"], row["event"]): int(row["weight"]) for row in fleet.ask("hottest")}
+    best = {}
+    for (service, event, _, _), (_, weight) in sums(((row["service"], row["event"], row["function"], row["module"]), row) for row in rows):
+        best[service, event] = max(best.get((service, event), 0), weight)
+    same("query hottest", sorted(found.items()), sorted(best.items()))
+    same("query captures", sorted((row["path"], row["exported"]) for row in fleet.ask("captures")),
+         sorted((path, str(n)) for path, n in collections.Counter(line["capture"] for line in fleet.wanted.lines).items()))
 
 
 def check_sandbox():
@@ -302,7 +430,12 @@ def main():
         return count.finish()
     golden = sorted(path for path in glob.glob(os.path.join(ROOT, "testdata/golden/*.reel")) if "encrypted" not in path)
     check_readers("orders", [*FROM, os.path.join(ORDERS, "orders.reel")])
-    check_readers("golden", ["--no-host-files", *golden])
+    hosts = [labelled("web1"), labelled("web2")]
+    merged = os.path.join(work, "merged.reel")
+    done = run(TOOL, "merge", *hosts, "-o", merged)
+    count.ok("merge", done.returncode == 0, done.stderr)
+    check_readers("golden", ["--no-host-files", *golden, hosts[0], merged])
+    check_queries(FROM, [os.path.join(ORDERS, "orders.reel"), hosts[0], *golden])
     check_sandbox()
     with open(os.path.join(work, "orders.ndjson"), "w", encoding="ascii") as file:
         subprocess.run([TOOL, "export", "--format=ndjson", *FROM, os.path.join(ORDERS, "orders.reel")], stdout=file, check=True)

@@ -1,0 +1,5 @@
+-- What do the tables not know? Incomplete traces, lost samples and problems of each capture.
+SELECT path, host, samples, exported, round(100.0 * whole / nullif(unwound, 0), 2) AS percent_whole,
+  is_complete, is_truncated, losses, len(problems) AS problems
+FROM 'fleet/**/captures.parquet'
+ORDER BY percent_whole, path;
