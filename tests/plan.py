@@ -19,6 +19,10 @@ A runner with the mark `shares` that is run for the second reason gets AFFECTED=
 The remaining runners are run in turns, chosen by the number of commits: each run takes one share of `turns`, which is at least 6 and so
 large that a share takes at most SHARE_SECONDS of CPU. Runners with the mark `shares` are part of each run, with a SHARE that changes with
 the turn. Each run also takes a share of what runners with the mark `longer` check with LONG=1, in LONG_TURNS times as many turns.
+
+CHANGED_SECONDS=N bounds the CPU time of the runners of the second and third kinds, by what they cost when they passed, as .ci/run does:
+a change of base/ or the Makefile concerns nearly all, which take longer than CI may. At each commit others are chosen; the share of those
+that wait is `later`. `make test-all` runs all.
 """
 
 import argparse
@@ -45,6 +49,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 SHARE_SECONDS = 300
 LEAST_TURNS = 6
 LONG_TURNS = 5
+BY_ROOM = "by room"  # or by what concerns all
 
 
 def git(*arguments):
@@ -299,13 +304,28 @@ def plan(base, affected_dir):
             path = os.path.join(affected_dir, runner.row_name().replace("/", "-"))
             with open(path, "w") as out:
                 out.writelines(name + "\n" for name in affected_sources(includes, changes[start]))
-            yield runner.path, "affected=" + path, why[0]
+            yield runner.path, "affected=" + path, why[0], BY_ROOM
         elif why:
-            yield runner.path, "all", why[0]
+            yield runner.path, "all", why[0], *([BY_ROOM] if why[1] or why[0] in EVERYTHING else [])
         elif "shares" in runner.marks:
             yield runner.path, *share(runner.path, count)
         elif turn_of.get(runner.path) == turn:
             yield runner.path, "all", "turn %d of %d" % (turn + 1, count)
+
+
+def within(seconds, rows):
+    """The plan with at most so many seconds of CPU for runners whose own files are unchanged."""
+    head = (git("rev-parse", "HEAD") or [""])[0]
+    costs = {"tests/" + row.runner: int(row.cpu) for row in read_passed().values()}
+    left = seconds
+    for row in sorted(rows, key=lambda row: zlib.crc32((head + row[0]).encode())):
+        cost = costs.get(row[0], 0) if row[3:] == (BY_ROOM,) else 0
+        # One that costs more than the bound has its turn if it is the first.
+        if cost and cost > left and left < seconds:
+            yield row[0], "later", row[2]
+        else:
+            left -= cost
+            yield row[:3]
 
 
 def main():
@@ -319,7 +339,7 @@ def main():
         return
     if options.base and not git("rev-parse", "--verify", "-q", options.base + "^{commit}"):
         sys.exit("plan.py: unknown commit '%s'" % options.base)
-    for row in plan(options.base, options.affected):
+    for row in within(int(os.environ.get("CHANGED_SECONDS", sys.maxsize)), plan(options.base, options.affected)):
         print("\t".join(row))
 
 

@@ -109,9 +109,11 @@ list_changed() {
     mkdir "$work/affected"
     tests/plan.py --affected "$work/affected" "$@" >"$work/plan" || exit 2
     while IFS=$'\t' read -r script part reason; do
-        add_runner "$script" "$(marks_of "$script")" "$part" "$reason"
+        [ "$part" = later ] || add_runner "$script" "$(marks_of "$script")" "$part" "$reason"
     done <"$work/plan"
-    cut -f3 "$work/plan" | sed -E 's/^turn /in &/; t; s/.*/by a change/' | sort | uniq -c | sed -E 's/^ *([0-9]+) /\1 runners /'
+    awk -F'\t' '$2 == "later" { sub(/^tests\//, "", $1); names = names " " $1; n++ }
+        END { if (n) printf "%d runners that a change can break wait for a later commit or `make test-all`:%s\n", n, names }' "$work/plan"
+    grep -v $'\tlater\t' "$work/plan" | cut -f3 | sed -E 's/^turn /in &/; t; s/.*/by a change/' | sort | uniq -c | sed -E 's/^ *([0-9]+) /\1 runners /'
 }
 
 # first_things_first: sorts $runners. Runners that must take turns need the most time together, so they start first.

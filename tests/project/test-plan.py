@@ -83,8 +83,9 @@ class Repository(unittest.TestCase):
     def passed(self, commit, cpu=10):
         self.write("tests/passed", "# rows\n" + "".join("%s %s 2026-01-02 5 %d 1 0\n" % (name, commit, cpu) for name in RUNNERS))
 
-    def plan(self, *arguments, status=0):
-        done = subprocess.run([os.path.join(self.folder, "tests/plan.py"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def plan(self, *arguments, status=0, seconds=None):
+        environment = os.environ | ({"CHANGED_SECONDS": str(seconds)} if seconds else {})
+        done = subprocess.run([os.path.join(self.folder, "tests/plan.py"), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
         self.assertEqual(done.returncode, status, done.stderr)
         return {row[0].removeprefix("tests/"): row[1:] for row in (line.split("\t") for line in done.stdout.splitlines())}
 
@@ -156,6 +157,23 @@ class Repository(unittest.TestCase):
         share = self.plan("--affected", self.folder)["project/test-all-rooms.sh"][0]
         sources = open(share.removeprefix("affected=")).read().split()
         self.assertEqual(sources, ["names/names.h", "tests/unit/names/test_names.c", "unwind/unwind.c", "unwind/unwind.h"])
+
+    def test_within(self):
+        """A bound for what rooms concern: the others wait, and each has its turn; what concerns a runner's own files does not wait."""
+        self.write("base/base.c", "/* changed */")
+        self.write("tests/unwind/loose.py", "changed = 1")
+        ran = set()
+        for i in range(40):
+            self.commit()
+            seconds, wanted = ((25, 3), (5, 2))[i % 2]
+            plan = self.plan(seconds=seconds)
+            now = {name for name, (share, why) in plan.items() if share == "all" and not why.startswith("turn")}
+            later = {name for name, (share, _) in plan.items() if share == "later"}
+            self.assertIn("unwind/test-frames.sh", now)
+            self.assertEqual(len(now), wanted)
+            self.assertEqual(now | later, set(RUNNERS) - {"names/test-alone.sh"})
+            ran |= now
+        self.assertEqual(ran, set(RUNNERS) - {"names/test-alone.sh"})
 
     def test_remember(self):
         head = self.git("rev-parse", "--short=12", "HEAD")
