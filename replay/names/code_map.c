@@ -335,8 +335,8 @@ static bool read_code(void *context, uint64_t elf_address, size_t size, uint8_t 
 
 void reel_code_map_free(struct reel_code_map *map)
 {
-	for (size_t i = 0; i < REEL_RECORDED_ROWS; i++)
-		reel_synthesis_destroy(map->recorded[i].synthesis);
+	for (size_t i = 0; i < 2 * REEL_RECORDED_SPACES; i++)
+		reel_synthesis_destroy(map->recorded[i % 2][i / 2].synthesis);
 	reel_jit_rows_destroy(map->jit_rows);
 	reel_error_destroy(map->error);
 }
@@ -358,8 +358,18 @@ static enum reel_cfi_found find_row(void *context, uint64_t address, struct reel
 	return found;
 }
 
-/* Rows of the recorded code in its present state.  Code changes (CODE records), but rarely between
- * successive samples. */
+/* A file, and its place; 0 outside files. */
+static uint64_t find_source(void *context, uint64_t address)
+{
+	const struct reel_code_range *range = reel_code_map_find(context, address);
+
+	if (range->found != REEL_CODE_FOUND)
+		return 0;
+	return (range->module->index ^ range->bias * 0x9e3779b97f4a7c15) * 2 + 1;
+}
+
+/* Rows of the recorded code in its present state.  Most of it stays when some of it changes (CODE
+ * records). */
 static struct reel_synthesis *recorded_synthesis(struct reel_code_map *map)
 {
 	/* The code may also jump into files. */
@@ -367,34 +377,28 @@ static struct reel_synthesis *recorded_synthesis(struct reel_code_map *map)
 					      .read_code = reel_code_map_read,
 					      .module = map,
 					      .find_row = find_row,
-					      .rows = map };
-	struct reel_recorded_rows *rows, *oldest = &map->recorded[0];
+					      .rows = map,
+					      .find_source = find_source };
+	const struct reel_space_view *view = &map->view;
+	/* A sample of code that changed meanwhile is tried with both states, and samples of several
+	 * processes alternate. */
+	struct reel_recorded_rows *rows =
+		&map->recorded[view->code == view->next_code][view->space % REEL_RECORDED_SPACES];
 	struct reel_error *error;
 
-	for (unsigned i = 0; i < REEL_RECORDED_ROWS; i++) {
-		rows = &map->recorded[i];
-		if (rows->last_used < oldest->last_used)
-			oldest = rows;
-		if (rows->code == map->view.code && rows->arch == map->arch &&
-		    rows->generation == map->view.generation) {
-			rows->last_used = ++map->recorded_uses;
-			return rows->synthesis;
-		}
-	}
-	rows = oldest;
-	rows->last_used = ++map->recorded_uses;
-	if (rows->synthesis && rows->arch == map->arch) {
-		reel_synthesis_forget(rows->synthesis);
-	} else {
+	if (rows->arch != map->arch) {
 		reel_synthesis_destroy(rows->synthesis);
 		rows->synthesis = NULL;
 		error = reel_synthesis_create(&input, &rows->synthesis);
 		if (error)
 			keep_error(map, error);
+	} else if (rows->synthesis &&
+		   (rows->code != view->code || rows->generation != view->generation)) {
+		reel_synthesis_changed(rows->synthesis);
 	}
 	rows->arch = map->arch;
-	rows->code = map->view.code;
-	rows->generation = map->view.generation;
+	rows->code = view->code;
+	rows->generation = view->generation;
 	return rows->synthesis;
 }
 

@@ -18,13 +18,12 @@ struct reel_code_range {
 	bool is_compared;
 };
 
-/* Rows of recorded code in one state of one space. */
+/* Rows of recorded code, last used in one state of one space. */
 struct reel_recorded_rows {
 	struct reel_synthesis *synthesis;
 	const struct reel_arch *arch;
 	const void *code;
 	uint64_t generation;
-	uint64_t last_used; /* the map's recorded_uses */
 };
 
 /* The code is not in a file, so information from a JIT applies. */
@@ -37,7 +36,7 @@ const struct reel_record_module *reel_code_map_jit_program(struct reel_code_map 
 							   const struct reel_code_range *range);
 
 #define REEL_CODE_CACHE_SIZE 1024
-#define REEL_RECORDED_ROWS   4
+#define REEL_RECORDED_SPACES 4
 
 struct reel_code_map {
 	struct reel_modules *modules;
@@ -47,10 +46,7 @@ struct reel_code_map {
 	/* The first NO_MEMORY of a look-up. */
 	struct reel_error *error;
 	struct reel_code_range cache[REEL_CODE_CACHE_SIZE];
-	/* A sample of code that changed meanwhile is tried with both states, and samples of several
-	 * processes alternate. */
-	struct reel_recorded_rows recorded[REEL_RECORDED_ROWS];
-	uint64_t recorded_uses;
+	struct reel_recorded_rows recorded[2][REEL_RECORDED_SPACES];
 	bool has_used_recorded;		/* since it was last cleared */
 	struct reel_jit_rows *jit_rows; /* NULL: not needed so far */
 	/* Cache of reel_code_map_jit_program. */

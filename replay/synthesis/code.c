@@ -52,9 +52,16 @@ bool reel_code_decode(struct reel_code_reader *reader, uint64_t address,
 		      struct reel_instruction *ret)
 {
 	const uint8_t *bytes;
-	size_t size = bytes_at(reader, address, &bytes);
+	size_t size = bytes_at(reader, address, &bytes), used;
+	bool decoded = size && reel_decode(reader->decoder, bytes, size, address, ret);
 
-	return size && reel_decode(reader->decoder, bytes, size, address, ret);
+	used = size < REEL_INSTRUCTION_SIZE_MAX ? size : REEL_INSTRUCTION_SIZE_MAX;
+	used = decoded ? ret->size : used;
+	if (used)
+		reel_code_seen_note(reader, address, used);
+	if (!decoded && used < REEL_INSTRUCTION_SIZE_MAX)
+		reel_code_seen_note(reader, address + used, 0);
+	return decoded;
 }
 
 /* ---- following ------------------------------------------------------------------------------ */
@@ -102,6 +109,7 @@ static bool has_cfi(struct follower *follower, uint64_t address)
 
 	if (!follower->use_cfi)
 		return false;
+	reel_code_seen_note_source(follower->reader, address);
 	if (address - follower->known_begin < follower->known_end - follower->known_begin)
 		return true;
 	if (follower->reader->input.find_row(follower->reader->input.rows, address, &row) !=

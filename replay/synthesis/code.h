@@ -8,9 +8,29 @@
 
 #define REEL_CODE_WINDOW 256
 
+/* Code on which a result depends (seen.c): of a source, or readable bytes, or unreadable. */
+struct reel_code_part {
+	uint64_t address, source; /* 0: the bytes count */
+	size_t size;		  /* 0: the address was unreadable */
+};
+
+struct reel_code_seen {
+	struct reel_code_seen *next;
+	struct reel_code_part *parts;
+	size_t n, capacity;
+	uint8_t *bytes; /* of the parts without a source, in order */
+	/* The reader's when the code was last compared; 0: it has changed. */
+	uint64_t state;
+	uint64_t number, added_to; /* the number of the last one that got its parts */
+	bool lost;		   /* not all parts are known, or one has changed */
+};
+
 struct reel_code_reader {
 	struct reel_synthesis_input input;
 	struct reel_decoder *decoder;
+	uint64_t state; /* of the code: counts from 1 */
+	uint64_t n_seen;
+	struct reel_code_seen *seen; /* gets what is read; may be NULL */
 	/* The bytes read last. */
 	uint64_t begin;
 	size_t size;
@@ -20,6 +40,19 @@ struct reel_code_reader {
 /* The instruction at an address; false if it is unreadable or unknown. */
 bool reel_code_decode(struct reel_code_reader *reader, uint64_t address,
 		      struct reel_instruction *ret);
+
+/* Begins to note what is read; NULL in *ret if the code never changes.  False if memory is short. */
+bool reel_code_seen_begin(struct reel_code_reader *reader, struct reel_code_seen **ret);
+void reel_code_seen_note(struct reel_code_reader *reader, uint64_t address, size_t size);
+/* That the address has a source or not; only one that it has is noted. */
+void reel_code_seen_note_source(struct reel_code_reader *reader, uint64_t address);
+/* The result that is being made depends on another one's code as well. */
+void reel_code_seen_add(struct reel_code_seen *to, struct reel_code_seen *seen);
+/* Keeps the bytes as they are now. */
+void reel_code_seen_end(struct reel_code_reader *reader, struct reel_code_seen *seen);
+/* Whether the code is still the same; NULL: always. */
+bool reel_code_seen_holds(const struct reel_code_reader *reader, struct reel_code_seen *seen);
+void reel_code_seen_free(struct reel_code_seen *seen);
 
 /*
  * The instructions reachable from `begin`, each with its possible successors; at most

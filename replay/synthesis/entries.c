@@ -29,6 +29,7 @@ struct reached {
 /* All results from an entry. */
 struct entry {
 	struct reel_id_entry entry;
+	struct reel_code_seen *seen;
 	bool leaves; /* it also leads to code that was not followed */
 	/* The state at its jumps through a register or memory: number, MANY, or POOL_NONE. */
 	uint32_t leaving;
@@ -267,6 +268,7 @@ static int compare_reached(const void *a, const void *b)
 static void free_entry(void *context, struct reel_id_entry *entry)
 {
 	(void)context;
+	reel_code_seen_free(((struct entry *)entry)->seen);
 	free(entry);
 }
 
@@ -307,9 +309,9 @@ static bool leaves_alike(const struct reel_synthesis *synthesis, uint32_t a, uin
 	       x->saved == y->saved && !memcmp(x->saved_at, y->saved_at, sizeof(x->saved_at));
 }
 
-static const struct entry *remember(struct reel_synthesis *synthesis, uint64_t address,
-				    const struct reel_code_graph *graph,
-				    const struct node_state *states, bool settled)
+static struct entry *remember(struct reel_synthesis *synthesis, uint64_t address,
+			      const struct reel_code_graph *graph, const struct node_state *states,
+			      bool settled)
 {
 	struct entry *entry;
 
@@ -346,14 +348,20 @@ static const struct entry *remember(struct reel_synthesis *synthesis, uint64_t a
 static const struct entry *run_from(struct reel_synthesis *synthesis, uint64_t address)
 {
 	struct reel_entry_state state = state_at_entry(synthesis);
-	const struct entry *entry = NULL;
+	struct entry *entry = NULL;
+	struct reel_code_seen *seen;
 	struct reel_code_graph graph;
 	unsigned passes = 0;
 	struct node_state *states;
+	bool followed;
 
-	if (!reel_code_follow(&synthesis->reader, address, false, &graph))
+	if (!reel_code_seen_begin(&synthesis->reader, &seen))
 		return NULL;
-	states = malloc(graph.n * sizeof(*states));
+	synthesis->reader.seen = seen;
+	followed = reel_code_follow(&synthesis->reader, address, false, &graph);
+	synthesis->reader.seen = NULL;
+	reel_code_seen_end(&synthesis->reader, seen);
+	states = followed ? malloc(graph.n * sizeof(*states)) : NULL;
 	if (states) {
 		for (size_t i = 0; i < graph.n; i++)
 			states[i] = (struct node_state){ .number = REEL_POOL_NONE };
@@ -362,6 +370,10 @@ static const struct entry *run_from(struct reel_synthesis *synthesis, uint64_t a
 			passes++;
 		entry = remember(synthesis, address, &graph, states, passes < PASSES_MAX);
 	}
+	if (entry)
+		entry->seen = seen;
+	else
+		reel_code_seen_free(seen);
 	free(states);
 	reel_code_graph_free(&graph);
 	return entry;
@@ -422,10 +434,15 @@ static const struct reel_row *row_of(struct reel_synthesis *synthesis, struct re
 
 static const struct entry *entry_of(struct reel_synthesis *synthesis, uint64_t entry)
 {
-	const struct entry *found =
-		(const struct entry *)reel_id_table_find(&synthesis->entries, entry);
+	struct entry *found = (struct entry *)reel_id_table_find(&synthesis->entries, entry);
 
-	return found ? found : run_from(synthesis, entry);
+	if (found && reel_code_seen_holds(&synthesis->reader, found->seen))
+		return found;
+	if (found) {
+		synthesis->n_entry_addresses -= found->n;
+		free_entry(NULL, reel_id_table_remove(&synthesis->entries, entry));
+	}
+	return run_from(synthesis, entry);
 }
 
 static const struct reached *reached_at(const struct entry *entry, uint64_t address)

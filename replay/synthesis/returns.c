@@ -23,6 +23,7 @@
 /* The results at an address. */
 struct found {
 	struct reel_id_entry entry; /* by address */
+	struct reel_code_seen *seen;
 	uint32_t facts[REEL_SYNTHESIZED_MAX];
 	uint64_t passed_on;
 	uint8_t n;
@@ -333,69 +334,69 @@ static bool pass(struct run *run)
 
 /* ---- cache ------------------------------------------------------------------------------- */
 
-static void free_entry(void *context, struct reel_id_entry *entry)
-{
-	(void)context;
-	free(entry);
-}
-
-static void forget(struct reel_synthesis *synthesis)
-{
-	reel_id_table_visit(&synthesis->returns, free_entry, NULL);
-	reel_id_table_free(&synthesis->returns);
-	synthesis->returns = (struct reel_id_table){ 0 };
-	synthesis->n_returns = 0;
-}
-
 void reel_returns_free(struct reel_synthesis *synthesis)
 {
-	forget(synthesis);
+	reel_id_table_free_all(&synthesis->returns);
+	synthesis->n_returns = 0;
+	reel_code_seen_free(synthesis->returns_seen);
+	synthesis->returns_seen = NULL;
 }
 
-static void remember(struct run *run)
+static void remember(struct run *run, struct reel_code_seen *seen)
 {
 	struct reel_synthesis *synthesis = run->synthesis;
 
 	if (synthesis->n_returns + run->graph.n > RETURNS_MAX)
-		forget(synthesis);
+		reel_returns_free(synthesis);
+	if (seen) {
+		seen->next = synthesis->returns_seen;
+		synthesis->returns_seen = seen;
+		synthesis->n_returns += run->graph.n;
+	}
 	for (size_t i = 0; i < run->graph.n; i++) {
 		uint64_t address = run->graph.nodes[i].address;
-		struct found *found;
+		struct found *found =
+			(struct found *)reel_id_table_find(&synthesis->returns, address);
 
 		/* Code with CFI was not followed. */
 		if (run->graph.nodes[i].flags & REEL_CODE_HAS_CFI ||
-		    reel_id_table_find(&synthesis->returns, address))
+		    (found && reel_code_seen_holds(&synthesis->reader, found->seen)))
 			continue;
 		/* In a truncated graph, nodes that lead to the cut would find more on their own,
 		 * and the first has the most.  Facts that do not settle would not do so there. */
 		if (i && run->graph.truncated && run->found[i].open && run->settled)
 			continue;
-		found = reel_id_table_add(&synthesis->returns, address, sizeof(*found));
+		synthesis->n_returns += !found && !seen;
+		if (!found)
+			found = reel_id_table_add(&synthesis->returns, address, sizeof(*found));
 		if (!found)
 			return;
+		found->seen = seen;
 		found->n = run->found[i].n;
 		found->by_fp = run->found[i].by_fp;
 		found->calls = run->found[i].calls;
 		found->passed_on = run->found[i].passed_on;
 		found->whole = !run->found[i].open;
 		memcpy(found->facts, run->found[i].facts, sizeof(found->facts));
-		synthesis->n_returns++;
 	}
 }
 
-static void run_from(struct reel_synthesis *synthesis, uint64_t address)
+/* `seen` gets what the results depend on, and becomes theirs; NULL if code never changes. */
+static bool run_from(struct reel_synthesis *synthesis, uint64_t address,
+		     struct reel_code_seen *seen)
 {
 	struct run run = { .synthesis = synthesis,
 			   .arch = synthesis->reader.input.arch,
 			   .settled = true };
 	struct reel_facts called;
+	bool done;
 
 	if (!reel_facts_at_return(run.arch, REEL_ARCH_NO_SLOT, &called))
-		return;
+		return false;
 	run.least_cfa = called.cfa.plus;
 	run.fp = reel_arch_slot(run.arch, run.arch->fp);
 	if (!reel_code_follow(&synthesis->reader, address, true, &run.graph))
-		return;
+		return false;
 	run.found = calloc(run.graph.n, sizeof(*run.found));
 	while (run.found && pass(&run) && !run.short_of_memory) {
 		if (run.pass < PASSES_MAX)
@@ -405,10 +406,14 @@ static void run_from(struct reel_synthesis *synthesis, uint64_t address)
 			run.found[i].open = true;
 		break;
 	}
-	if (run.found && !run.short_of_memory)
-		remember(&run);
+	done = run.found && !run.short_of_memory;
+	if (done) {
+		reel_code_seen_end(&synthesis->reader, seen);
+		remember(&run, seen);
+	}
 	free(run.found);
 	reel_code_graph_free(&run.graph);
+	return done;
 }
 
 static const struct reel_row *row_of(struct reel_synthesis *synthesis, uint32_t number)
@@ -444,17 +449,31 @@ static uint64_t untouched(const struct reel_arch *arch, const struct reel_facts 
 	return slots;
 }
 
+static struct found *known(struct reel_synthesis *synthesis, uint64_t address)
+{
+	struct found *found = (struct found *)reel_id_table_find(&synthesis->returns, address);
+
+	return found && reel_code_seen_holds(&synthesis->reader, found->seen) ? found : NULL;
+}
+
 static const struct found *find(struct reel_synthesis *synthesis, uint64_t address)
 {
-	struct reel_id_entry *entry = reel_id_table_find(&synthesis->returns, address);
+	struct reel_code_seen *outer = synthesis->reader.seen, *seen;
+	struct found *found = known(synthesis, address);
 
-	if (!entry && synthesis->depth < DEPTH_MAX) {
+	if (!found && synthesis->depth < DEPTH_MAX &&
+	    reel_code_seen_begin(&synthesis->reader, &seen)) {
 		synthesis->depth++;
-		run_from(synthesis, address);
+		synthesis->reader.seen = seen;
+		if (!run_from(synthesis, address, seen))
+			reel_code_seen_free(seen);
+		synthesis->reader.seen = outer;
 		synthesis->depth--;
-		entry = reel_id_table_find(&synthesis->returns, address);
+		found = known(synthesis, address);
 	}
-	return (const struct found *)entry;
+	if (found && found->seen && outer)
+		reel_code_seen_add(outer, found->seen);
+	return found;
 }
 
 /* Registers that a function does not change, by all of its returns. */

@@ -43,6 +43,7 @@ struct reel_error *reel_synthesis_create(const struct reel_synthesis_input *inpu
 	pthread_mutex_init(&synthesis->lock, NULL);
 	synthesis->reader.input = *input;
 	synthesis->reader.decoder = decoder;
+	synthesis->reader.state = 1;
 	/* arch/'s programs always run. */
 	if (reel_cfi_run_program(input->arch, input->arch->undo_call, &called)) {
 		synthesis->kept_by_calls = slots_kept_by_calls(input->arch, &called);
@@ -54,9 +55,8 @@ struct reel_error *reel_synthesis_create(const struct reel_synthesis_input *inpu
 	return NULL;
 }
 
-void reel_synthesis_forget(struct reel_synthesis *synthesis)
+static void forget(struct reel_synthesis *synthesis)
 {
-	pthread_mutex_lock(&synthesis->lock);
 	reel_returns_free(synthesis);
 	reel_entries_free(synthesis);
 	reel_beginnings_free(synthesis);
@@ -65,9 +65,16 @@ void reel_synthesis_forget(struct reel_synthesis *synthesis)
 	reel_made_rows_free(&synthesis->fact_rows);
 	reel_made_rows_free(&synthesis->state_rows);
 	reel_made_rows_free(&synthesis->leaving_rows);
+}
+
+void reel_synthesis_changed(struct reel_synthesis *synthesis)
+{
+	pthread_mutex_lock(&synthesis->lock);
+	if (synthesis->n_returns + synthesis->n_entry_addresses > REEL_SYNTHESIS_KEPT_MAX)
+		forget(synthesis);
+	reel_beginnings_free(synthesis);
 	synthesis->reader.size = 0;
-	free(synthesis->calls);
-	synthesis->calls = NULL;
+	synthesis->reader.state++;
 	pthread_mutex_unlock(&synthesis->lock);
 }
 
@@ -75,7 +82,8 @@ void reel_synthesis_destroy(struct reel_synthesis *synthesis)
 {
 	if (!synthesis)
 		return;
-	reel_synthesis_forget(synthesis);
+	forget(synthesis);
+	free(synthesis->calls);
 	reel_decoder_destroy(synthesis->reader.decoder);
 	pthread_mutex_destroy(&synthesis->lock);
 	free(synthesis);
@@ -84,7 +92,9 @@ void reel_synthesis_destroy(struct reel_synthesis *synthesis)
 static struct reel_known_call look_at_call(struct reel_synthesis *synthesis, uint64_t address,
 					   size_t size)
 {
-	struct reel_known_call call = { .address = address, .size = (uint8_t)size };
+	struct reel_known_call call = { .address = address,
+					.state = synthesis->reader.state,
+					.size = (uint8_t)size };
 	struct reel_instruction instruction;
 
 	if (reel_code_decode(&synthesis->reader, address - size, &instruction) &&
@@ -108,7 +118,8 @@ bool reel_synthesis_call_target(struct reel_synthesis *synthesis, uint64_t addre
 			calloc((size_t)1 << REEL_KNOWN_CALLS_BITS, sizeof(*synthesis->calls));
 	if (synthesis->calls)
 		known = &synthesis->calls[hash >> (64 - REEL_KNOWN_CALLS_BITS)];
-	if (known && known->address == address && known->size == size)
+	if (known && known->address == address && known->size == size &&
+	    known->state == synthesis->reader.state)
 		call = *known;
 	else
 		call = look_at_call(synthesis, address, size);

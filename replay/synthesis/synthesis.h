@@ -21,6 +21,9 @@ struct reel_synthesis_input {
 	/* The CFI's row if there is one: code that leads there uses it. */
 	enum reel_cfi_found (*find_row)(void *rows, uint64_t address, struct reel_cfi_row *ret);
 	void *rows;
+	/* For code that may change (reel_synthesis_changed), else NULL: equal numbers mean the same
+	 * code and CFI at `address`; 0: no CFI, and perhaps other bytes. */
+	uint64_t (*find_source)(void *module, uint64_t address);
 };
 
 /* The usual find_row: `rows` is a struct reel_cfi, or NULL. */
@@ -30,8 +33,8 @@ enum reel_cfi_found reel_synthesis_cfi_row(void *rows, uint64_t address, struct 
 struct reel_error *reel_synthesis_create(const struct reel_synthesis_input *input,
 					 struct reel_synthesis **ret) REEL_MUST_CHECK;
 void reel_synthesis_destroy(struct reel_synthesis *synthesis);
-/* The code has changed: drops all results, including rows. */
-void reel_synthesis_forget(struct reel_synthesis *synthesis);
+/* The code may have changed: results are used again only if their code has not.  Rows may go. */
+void reel_synthesis_changed(struct reel_synthesis *synthesis);
 
 /* The source of a row, the most certain first. */
 enum reel_synthesized_by {

@@ -25,11 +25,15 @@ struct reel_made_rows {
 struct reel_known_call {
 	uint64_t address; /* after it */
 	uint64_t target;
-	uint8_t size; /* 0: free */
+	uint64_t state; /* the reader's; 0: free */
+	uint8_t size;
 	bool has_target;
 };
 
 #define REEL_KNOWN_CALLS_BITS 12
+
+/* If the code changes, no more than results for this many instructions are kept. */
+#define REEL_SYNTHESIS_KEPT_MAX (1u << 18)
 
 struct reel_synthesis {
 	pthread_mutex_t lock;	       /* protects the rest */
@@ -41,9 +45,10 @@ struct reel_synthesis {
 	/* returns.c */
 	struct reel_pool facts; /* struct reel_facts, reel_facts_size of it */
 	struct reel_made_rows fact_rows;
-	struct reel_id_table returns; /* by address */
-	size_t n_returns;
-	unsigned depth; /* of nested functions being analyzed */
+	struct reel_id_table returns;	     /* by address */
+	size_t n_returns;		     /* them, or all instructions that returns_seen has */
+	struct reel_code_seen *returns_seen; /* by them */
+	unsigned depth;			     /* of nested functions being analyzed */
 
 	/* entries.c */
 	struct reel_pool states;
