@@ -3,9 +3,23 @@
 
 #include "replay/synthesis/decoder_internal.h"
 
+/* Capstone takes far longer than everything else, and instructions repeat: they are kept by their
+ * first 8 bytes. */
+#define KNOWN_BITS	  11
+#define KNOWN_EFFECTS_MAX 2
+
+struct known {
+	uint8_t bytes[REEL_INSTRUCTION_SIZE_MAX];
+	uint8_t size; /* 0: free */
+	/* Its used part; the target counts from its address. */
+	uint8_t instruction[offsetof(struct reel_instruction, effects) +
+			    KNOWN_EFFECTS_MAX * sizeof(struct reel_effect)];
+};
+
 struct reel_decoder {
 	const struct reel_arch *arch;
 	struct reel_x86_decoder *x86;
+	struct known *known; /* NULL: not needed so far */
 };
 
 struct reel_value reel_value_of_register(uint8_t slot, int64_t plus)
@@ -98,7 +112,57 @@ void reel_decoder_destroy(struct reel_decoder *decoder)
 	if (!decoder)
 		return;
 	reel_x86_decoder_destroy(decoder->x86);
+	free(decoder->known);
 	free(decoder);
+}
+
+/* Where an instruction that begins with these bytes is kept, if it is. */
+static struct known *known_of(struct reel_decoder *decoder, const uint8_t *bytes, size_t size)
+{
+	uint64_t first;
+
+	if (size < sizeof(first))
+		return NULL;
+	if (!decoder->known)
+		decoder->known = calloc((size_t)1 << KNOWN_BITS, sizeof(*decoder->known));
+	if (!decoder->known)
+		return NULL;
+	memcpy(&first, bytes, sizeof(first));
+	return &decoder->known[first * 0x9e3779b97f4a7c15 >> (64 - KNOWN_BITS)];
+}
+
+/* With a prefix, a target may be other than the address plus a constant. */
+static bool may_be_known(const struct reel_instruction *instruction, uint8_t first)
+{
+	return instruction->n_effects <= KNOWN_EFFECTS_MAX &&
+	       (!instruction->has_target || first == 0x0f || first >> 4 == 7 || first >> 4 == 0xe);
+}
+
+static bool decode_x86(struct reel_decoder *decoder, const uint8_t *bytes, size_t size,
+		       uint64_t address, struct reel_instruction *ret)
+{
+	struct known *known = known_of(decoder, bytes, size);
+
+	if (known && known->size && known->size <= size &&
+	    !memcmp(known->bytes, bytes, known->size)) {
+		memcpy(ret, known->instruction, sizeof(known->instruction));
+		ret->target += ret->has_target ? address : 0;
+		if (decoder->arch->word_size == 4)
+			ret->target &= UINT32_MAX;
+		return true;
+	}
+	if (!reel_x86_decode(decoder->x86, bytes, size, address, ret))
+		return false;
+	if (known && may_be_known(ret, bytes[0])) {
+		uint64_t target = ret->target;
+
+		ret->target -= ret->has_target ? address : 0;
+		memcpy(known->bytes, bytes, ret->size);
+		known->size = ret->size;
+		memcpy(known->instruction, ret, sizeof(known->instruction));
+		ret->target = target;
+	}
+	return true;
 }
 
 bool reel_decode(struct reel_decoder *decoder, const uint8_t *bytes, size_t size, uint64_t address,
@@ -110,6 +174,6 @@ bool reel_decode(struct reel_decoder *decoder, const uint8_t *bytes, size_t size
 	ret->through = REEL_ARCH_NO_SLOT;
 	ret->has_target = ret->by_fp = false;
 	if (decoder->x86)
-		return reel_x86_decode(decoder->x86, bytes, size, address, ret);
+		return decode_x86(decoder, bytes, size, address, ret);
 	return reel_table_decode(decoder->arch, bytes, size, address, ret);
 }
