@@ -323,7 +323,7 @@ const char *color_end(const struct output *output)
 
 #define PROGRESS_INTERVAL (200 * REEL_NS_PER_MS)
 /* Short work shows no progress. */
-#define PROGRESS_DELAY (1000 * REEL_NS_PER_MS)
+#define PROGRESS_DELAY (500 * REEL_NS_PER_MS)
 
 void progress_start(struct progress *progress, bool wanted)
 {
