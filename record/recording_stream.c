@@ -228,7 +228,8 @@ static bool is_cut_short(const struct recording *recording, const struct reel_bp
 	return true;
 }
 
-static struct reel_error *append_sample(struct recording *recording, struct reel_sample *sample)
+static struct reel_error *append_sample(struct recording *recording, struct reel_sample *sample,
+					const char *comm)
 {
 	struct reel_error *error;
 
@@ -239,7 +240,7 @@ static struct reel_error *append_sample(struct recording *recording, struct reel
 	recording->stream.last_sample++;
 	if (!error && recording->triggers)
 		reel_triggers_sample(recording->triggers, sample->event, sample->weight,
-				     sample->time);
+				     sample->time, comm);
 	return error;
 }
 
@@ -254,7 +255,7 @@ static struct reel_lock lock_of(const struct reel_sample *sample, uint32_t owner
 /* A wait that is over; after a wakeup it goes on as another sample, until the thread got a CPU. */
 static struct reel_error *append_whole_wait(struct recording *recording,
 					    const struct reel_bpf_sample *from,
-					    struct reel_sample *sample)
+					    struct reel_sample *sample, const char *comm)
 {
 	struct reel_held_samples *held = &recording->stream.held;
 	const struct reel_sample *woken = reel_held_samples_find(held, from->tid);
@@ -271,14 +272,14 @@ static struct reel_error *append_whole_wait(struct recording *recording,
 	reel_held_samples_remove(held, from->tid);
 	sample->time = from->time - from->woken_weight;
 	if (from->weight)
-		TRY(append_sample(recording, sample));
+		TRY(append_sample(recording, sample, comm));
 	if (!from->woken_weight)
 		return NULL;
 	sample->time = from->time;
 	sample->weight = from->woken_weight;
 	sample->flags = (sample->flags & ~(uint64_t)REEL_SAMPLE_STATE) |
 			(uint64_t)REEL_BPF_WOKEN << REEL_SAMPLE_STATE_SHIFT;
-	return append_sample(recording, sample);
+	return append_sample(recording, sample, comm);
 }
 
 /* A scan's sample of a thread that sleeps. */
@@ -333,7 +334,7 @@ static struct reel_error *write_sample(struct recording *recording,
 	if (parts->sample->flags & REEL_BPF_STACK_CUT && is_cut_short(recording, parts->sample))
 		recording->backlog.n_cut++;
 	if (parts->sample->flags & REEL_BPF_WAIT_WHOLE)
-		return append_whole_wait(recording, parts->sample, sample);
+		return append_whole_wait(recording, parts->sample, sample, place.comm);
 	early = is_wait(recording, sample) &&
 		reel_held_samples_remove_early(&recording->stream.held, parts->sample->tid,
 					       parts->sample->time, &waker);
@@ -352,7 +353,7 @@ static struct reel_error *write_sample(struct recording *recording,
 		reel_sample_labels_set_wait(
 			&recording->labels, recording->tracker, parts->sample->pid,
 			lock_of(sample, parts->sample->lock_owner), &waker, sample);
-	return append_sample(recording, sample);
+	return append_sample(recording, sample, place.comm);
 }
 
 static void name_waker(const struct reel_bpf_sample *from, char *ret, size_t size)
@@ -435,7 +436,7 @@ static struct reel_error *append_wait(struct recording *recording, struct reel_s
 	if (lock.address || waker)
 		reel_sample_labels_set_wait(&recording->labels, recording->tracker, wait->pid, lock,
 					    waker, &sample);
-	return append_sample(recording, &sample);
+	return append_sample(recording, &sample, "");
 }
 
 /* Writes the thread's held sample with the weight of a part of its wait. */

@@ -236,7 +236,8 @@ static const struct argp_option argp_options[] = {
 	  "Have the recorder with this PID write its --overwrite file, and exit", 0 },
 	{ "trigger", OPTION_TRIGGER, "CONDITION", 0,
 	  "With --overwrite: write the file also when this happens, e.g. 'off-cpu>2s', "
-	  "'latency:FILE:FUNCTION>100ms', uprobe:FILE:FUNCTION, exit-signal, oom, 'cpu>90%:10s', "
+	  "'off-cpu:THREAD>2s', 'latency:FILE:FUNCTION>100ms', uprobe:FILE:FUNCTION, exit-signal, "
+	  "oom, 'cpu>90%:10s', "
 	  "'psi:memory some 150ms/1s', file:PATH; repeatable",
 	  0 },
 	{ "view", OPTION_VIEW, NULL, 0,

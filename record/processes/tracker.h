@@ -75,6 +75,7 @@ struct reel_error *reel_tracker_cgroup(struct reel_tracker *tracker,
 /* Where a sample was taken. */
 struct reel_tracker_place {
 	uint64_t thread;	      /* THREAD's id */
+	const char *comm;	      /* the thread's name; until the next call */
 	struct reel_space_view space; /* its mappings, until the next call */
 	/* NULL: unknown; until the next call. */
 	const struct reel_proc_service *service;

@@ -276,6 +276,7 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 		find_service(tracker, thread->process, sample->time);
 		find_interpreter(tracker, thread->process);
 	}
+	ret->comm = thread->comm;
 	ret->service = thread->process->service.is;
 	ret->space = reel_timeline_view(tracker->timeline, state_id, REEL_TIME_NOW);
 	return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -73,6 +74,17 @@ static struct reel_error *parse_pressure(const char *text, struct reel_trigger *
 	return ret->path ? NULL : reel_error_no_memory();
 }
 
+/* Threads' names have at most 15 bytes (TASK_COMM_LEN). */
+static struct reel_error *parse_comm(const char *text, struct reel_trigger *ret)
+{
+	if (!*text || (strlen(text) > 15 && !strpbrk(text, "*?[")))
+		return reel_error_create(REEL_ERROR_INVALID,
+					 "a thread's name has 1 to 15 bytes, e.g. "
+					 "off-cpu:nginx>2s or 'off-cpu:worker-*>2s'");
+	ret->comm = strdup(text);
+	return ret->comm ? NULL : reel_error_no_memory();
+}
+
 /* "latency:FILE:FUNCTION>100ms"; a C++ function's name may have a ">", too. */
 static struct reel_error *parse_event(const char *text, struct reel_trigger *ret)
 {
@@ -86,6 +98,10 @@ static struct reel_error *parse_event(const char *text, struct reel_trigger *ret
 	ret->event = strndup(text, more ? (size_t)(more - text) : strlen(text));
 	if (!ret->event)
 		return reel_error_no_memory();
+	if (!strncmp(ret->event, "off-cpu:", 8)) {
+		ret->event[7] = '\0';
+		return parse_comm(ret->event + 8, ret);
+	}
 	return *ret->event ? NULL : reel_error_create(REEL_ERROR_INVALID, "no event is named");
 }
 
@@ -117,6 +133,7 @@ struct reel_error *reel_trigger_parse(const char *text, struct reel_trigger *ret
 void reel_trigger_free(struct reel_trigger *trigger)
 {
 	free(trigger->event);
+	free(trigger->comm);
 	free(trigger->path);
 }
 
@@ -323,13 +340,14 @@ void reel_triggers_look(struct reel_triggers *triggers)
 }
 
 void reel_triggers_sample(struct reel_triggers *triggers, uint64_t event, uint64_t weight,
-			  uint64_t time)
+			  uint64_t time, const char *comm)
 {
 	for (size_t i = 0; i < triggers->n; i++) {
 		const struct reel_trigger *trigger = triggers->watches[i].trigger;
 
 		if (trigger->kind == REEL_TRIGGER_EVENT && trigger->index == event &&
-		    (!trigger->more_than || weight > trigger->more_than))
+		    (!trigger->more_than || weight > trigger->more_than) &&
+		    (!trigger->comm || !fnmatch(trigger->comm, comm, 0)))
 			pull(&triggers->watches[i], time);
 	}
 }

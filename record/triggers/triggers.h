@@ -22,6 +22,7 @@ struct reel_trigger {
 		REEL_TRIGGER_FILE,     /* a file is made or changed */
 	} kind;
 	char *event;	    /* EVENT: its name, as for -e */
+	char *comm;	    /* off-cpu: a shell pattern of threads' names; NULL: all */
 	const char *filter; /* of the event, as for --filter; NULL: none */
 	size_t index;	    /* of the event */
 	/* EVENT: the sample's weight, if it is not 0; CPU: percent. */
@@ -43,9 +44,9 @@ struct reel_error *reel_triggers_create(const struct reel_trigger *list, size_t 
 void reel_triggers_destroy(struct reel_triggers *triggers);
 /* Looks which conditions have become true.  Never waits; call it often. */
 void reel_triggers_look(struct reel_triggers *triggers);
-/* The same for a sample. */
+/* The same for a sample of a thread with this name. */
 void reel_triggers_sample(struct reel_triggers *triggers, uint64_t event, uint64_t weight,
-			  uint64_t time);
+			  uint64_t time, const char *comm);
 /* The next trigger whose condition has become true, and when; each once until
  * reel_triggers_restart.  NULL: no more. */
 const struct reel_trigger *reel_triggers_next(struct reel_triggers *triggers, uint64_t *time_ret);

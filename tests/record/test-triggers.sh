@@ -125,6 +125,19 @@ count $? "the file has the wait"
 kill $recording
 wait $recording
 
+# The same of threads with one name: while every wait is recorded, another's writes no file.
+"$recorder" -q --overwrite 5s --after 100ms -F 99 --trigger 'off-cpu:other>400ms' --trigger 'off-cpu:vic*>400ms' -p $victim -o comm.reel 2>messages &
+recording=$!
+for ((tries = 0; tries < 20; tries++)); do
+    sleep 0.5
+    ask x
+    [ -s comm.0001.reel ] && break
+done
+until_whole comm.0001.reel 20 && "$stackreel" info comm.0001.reel >info && grep -qF 'trigger: off-cpu:vic*>400ms' info && ! grep -qF 'trigger: off-cpu:other' info
+count $? "a wait of a thread with this name, and not of another: $(head -n 2 messages)"
+kill $recording
+wait $recording
+
 # The host: busy for a second, and waiting for CPUs.
 "$recorder" -q --overwrite 5s --after 100ms -F 99 --trigger 'cpu>1%:1s' -p $victim -o cpu.reel 2>messages &
 recording=$!
