@@ -206,6 +206,11 @@ struct reel_error *reel_refusal_load(int errnum, const char *btf, const char *de
 			"this kernel has no BTF (%s); use --btf FILE with BTF for Linux %s, from "
 			"'pahole -J' or https://github.com/aquasecurity/btfhub",
 			REEL_KERNEL_BTF, name.release);
+	if (errnum == ENOSYS)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "Linux %s has no BPF (CONFIG_BPF_SYSCALL), or a "
+					 "container's seccomp profile forbids it",
+					 name.release);
 	if (errnum == ENOMEM)
 		return reel_error_create(
 			REEL_ERROR_NO_MEMORY,

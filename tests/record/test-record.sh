@@ -236,6 +236,40 @@ else
     skip "perf alongside the recorder: perf cannot record here, or another program marks its mappings"
 fi
 ok "--btf with a missing file" fails 1 "nothing.btf" --btf nothing.btf -- true
+
+# Kernels without BPF or BTF, and containers that forbid BPF.
+cat >no_bpf.c <<'C'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_bpf, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | atoi(argv[1])),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &(struct sock_fprog){ 4, code }) || execv(argv[2], argv + 2);
+}
+C
+${CC:-cc} -o no_bpf no_bpf.c || failed=1
+# refuses MESSAGE COMMAND...
+refuses() {
+    local message=$1
+    shift
+    ! "$@" "$recorder" -o refused.reel -- true 2>err && [ ! -e refused.reel ] && [ "$(wc -l <err)" = 1 ] && grep -q "$message" err
+    count $? "refuses: $message: $(head -n 1 err)"
+}
+refuses 'has no BPF (CONFIG_BPF_SYSCALL)' ./no_bpf 38
+refuses 'not permitted, despite the required capabilities; in a container, its seccomp profile' ./no_bpf 1
+# shellcheck disable=SC2016
+refuses 'this kernel has no BTF' unshare -m sh -c 'mount -t tmpfs none /sys/kernel/btf && exec "$@"' sh
 record -z 1 -o fast.reel -- "$busy" noise 4096 0.5
 record -z 19 -o small.reel -- "$busy" noise 4096 0.5
 ok "-z 1" "$check" fast.reel complete
