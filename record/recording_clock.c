@@ -53,6 +53,8 @@ struct reel_error *recording_watch_clock(struct recording *recording, bool *jump
 	if (!reel_wall_clock_compare(last, &now, &jump))
 		return NULL;
 	*last = now;
+	if (jump.slept)
+		reel_cpu_watch_sleep(recording->cpu_watch);
 	reel_wall_clock_jump_print(&jump, text);
 	recording_note(recording, text);
 	*jumped_ret = jump.slept >= (uint64_t)JUMP_PART || llabs(jump.set) >= JUMP_PART;

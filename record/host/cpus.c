@@ -148,6 +148,7 @@ struct reel_cpu_watch {
 	int file; /* stays open: descriptors may run out */
 	int socket;
 	uint64_t last; /* last check */
+	bool slept;    /* since then */
 	struct reel_cpus online, left;
 };
 
@@ -232,14 +233,22 @@ static bool read_events(struct reel_cpu_watch *watch)
 	return found;
 }
 
+void reel_cpu_watch_sleep(struct reel_cpu_watch *watch)
+{
+	watch->slept = true;
+}
+
 bool reel_cpu_watch_look(struct reel_cpu_watch *watch, uint64_t now,
 			 const struct reel_cpus **online_ret, const struct reel_cpus **left_ret)
 {
 	struct reel_error *error;
 
 	reel_cpus_destroy(&watch->left);
-	if (!read_events(watch) && now - watch->last < INTERVAL)
+	if (!read_events(watch) && !watch->slept && now - watch->last < INTERVAL)
 		return false;
+	for (size_t i = 0; watch->slept && i < watch->online.n; i++)
+		reel_error_destroy(reel_cpus_add(&watch->left, watch->online.numbers[i]));
+	watch->slept = false;
 	watch->last = now;
 	reel_cpus_destroy(&watch->online);
 	error = read_online(watch->file, &watch->online);

@@ -34,5 +34,10 @@ int reel_cpu_watch_fd(const struct reel_cpu_watch *watch);
  */
 bool reel_cpu_watch_look(struct reel_cpu_watch *watch, uint64_t now,
 			 const struct reel_cpus **online_ret, const struct reel_cpus **left_ret);
+/*
+ * The host has slept: to the next call, all CPUs have been offline.  The kernel takes all but one
+ * offline, without events (kernel/cpu.c, freeze_secondary_cpus).
+ */
+void reel_cpu_watch_sleep(struct reel_cpu_watch *watch);
 
 #endif

@@ -1,10 +1,10 @@
 #!/bin/bash
-# CPUs that come online and go offline during a recording, in guests. The capture has the samples of a CPU from the moment it appears, with
+# CPUs that come online and go offline during a recording, and a sleep of the host, in guests. The capture has the samples of a CPU from the moment it appears, with
 # the code mapped there. If a CPU cannot be watched, the capture and the summary report it. Steps of the clock lose nothing, and parts of a
-# rotated recording that begin later have the new time.
+# rotated recording that begin later have the new time. After a sleep all CPUs are recorded, at the right time, and no trigger counts it as a wait.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.12 x86_64-sid arm64-6.12 s390x-6.12
 # run.sh: guests thorough
-# checks: record/sampling
+# checks: record/sampling record/host
 . "$(dirname "$0")/../count.sh"
 [ -x "$O/stackreel" ] || { skip "$O/stackreel is not built"; finish; }
 
@@ -59,6 +59,19 @@ check() {
     years=$(for part in "${parts[@]}"; do "$O/stackreel" info -q --no-host-files "$part" | sed -n 's/^started  *\([0-9]*\)-.*/\1/p'; done | uniq | tr '\n' ' ')
     [[ $years =~ ^[0-9]+\ 2040\ 2020\ $ ]]
     count $? "$cell: the parts' years are $years"
+
+    [ -e "$dir/woke" ] || { skip "$cell: it cannot sleep"; return; }
+    ok "$cell: the files of a sleep" "$O/stackreel" verify "$dir"/sleep.000[12].reel "$dir/flight.0001.reel"
+    for part in sleep.0001 flight.0001; do at_least 10 $part before 1; done
+    for part in sleep.0002 flight.0001; do at_least 10 $part after 1; done
+    for part in sleep.0001 flight.0001; do
+        "$O/stackreel" info -q --no-host-files "$dir/$part.reel" | grep -q ' jump: the host slept for [0-9]*\.'
+        count $? "$cell: $part.reel has the sleep"
+    done
+    "$O/stackreel" report -q --no-host-files --by comm --at "$(cat "$dir/woke")" --for 1h "$dir/sleep.0002.reel" | grep -q ' after$'
+    count $? "$cell: --at finds what ran from $(cat "$dir/woke") on"
+    ! grep -q 'off-cpu:sleep' "$dir/flight.log"
+    count $? "$cell: the sleep is not a wait: $(head -n 1 "$dir/flight.log")"
 }
 
 for cell in ${CELLS:-x86_64-6.12}; do

@@ -1,8 +1,9 @@
 #!/bin/bash
-# cpus.sh CELL OUTDIR - record with our own recorder on another kernel, while CPUs come online and go offline, and the clock is stepped
+# cpus.sh CELL OUTDIR - record with our own recorder on another kernel, while CPUs come online and go offline, the clock is stepped, and
+# the guest sleeps
 #
-# Leaves in OUTDIR: cpus.reel, limit.reel, named.reel and the parts of clock.reel with the recorder's messages, *.log, and usr/bin/on_cpu, whose threads are named
-# after the phase in which they run.
+# Leaves in OUTDIR: cpus.reel, limit.reel, named.reel and the parts of clock.reel, sleep.reel and flight.reel with the recorder's messages, *.log; woke, the time
+# when the guest woke up; and usr/bin/on_cpu, whose threads are named after the phase in which they run.
 # Status: as run.sh's.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -71,6 +72,28 @@ date -s '2020-01-01 00:00:00'
 on_cpu past 0 3000
 END
 stackreel-record -a -F 199 --rotate 1s -o clock.reel -- sh /root/phases 2>clock.log >&2 || { cat *.log; exit 1; }
+
+# A sleep takes CPU 1 offline and back without a report. A flight recorder waits for waits that are shorter than the sleep, longer than all others.
+grep -q mem /sys/power/state && [ -w /sys/class/rtc/rtc0/wakealarm ] || exit 0
+mkdir -p /run
+stackreel-record -a -F 199 --overwrite 5m --after 100ms --trigger 'off-cpu:sleep>10s' -o flight.reel 2>flight.log &
+flight=$!
+: >/guest/slept
+until stackreel-record --status $flight >/root/status 2>&1; do sleep 1; done
+cat >/root/phases <<'END'
+on_cpu before 1 600
+sleep 3 &
+echo +15 >/sys/class/rtc/rtc0/wakealarm
+echo mem >/sys/power/state
+date -u '+%F %TZ' >woke
+on_cpu after 1 3000
+wait
+END
+stackreel-record -a -F 199 --rotate 1h -o sleep.reel -- sh /root/phases 2>sleep.log || { cat *.log; exit 1; }
+stackreel-record --dump $flight
+until [ -e flight.0001.reel ]; do sleep 1; done
+kill $flight
+wait $flight
 SCRIPT
 status=0
 STACKREEL_VM_CPUS=2 "$vm/run.sh" "$cell" "$work/script" "$work/out" \
