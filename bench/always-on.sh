@@ -1,23 +1,37 @@
 #!/bin/bash
-# The cost of recording a whole host all the time, in turns with perf and with nothing, beside a host's usual work: process starts and a build.
+# The cost of recording a whole host all the time, in turns with perf and with nothing, beside a host's usual work: a database, process
+# starts and a build.
 #
 #   bench/always-on.sh [SECONDS [ROUNDS]]     of each recorder (60, 1), beside STARTS process starts a second (100)
+#   bench/always-on.sh 600 6                  an hour of each, in eight hours; needs 3 GB in TMPDIR for perf's files
 #
-# Prints a table of sums: CPU of the recorder with its helpers and start-up, of BPF and the BPF programs' runs, the largest memory of all its
-# processes together, the size of its file in an hour at that rate, and the compilations that the build got done meanwhile.
-# Needs root, BPF, cgroup v2 and perf.
+# Prints each turn to standard error, and at last a table of sums: CPU of the recorder with its helpers and start-up, of BPF and the BPF
+# programs' runs, the largest memory of all its processes together, the size of its file in an hour at that rate, and what was done meanwhile:
+# pgbench's transactions a second, with the difference to turns without a recorder, and compilations.
+# Needs root, BPF, cgroup v2, perf, and PostgreSQL with pgbench.
 # shellcheck disable=SC2002,SC2015,SC2046
 set -u
 cd "$(dirname "$0")/.." || exit
 export O=${O:-build} seconds=${1:-60} starts=${STARTS:-100}
 rounds=${2:-1} recorder=$(realpath "$O/stackreel-record")
+postgres=$(compgen -G '/usr/lib/postgresql/*/bin/' | tail -n 1)
+for program in "${postgres}initdb" pgbench perf runuser; do
+    command -v "$program" >/dev/null || { echo "$0: no $program" >&2; exit 77; }
+done
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-always.XXXXXX") || exit 1
 cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)/stackreel-bench.$$
 mkdir "$cgroup" 2>/dev/null && [ -r "$cgroup/cpu.stat" ] || { echo "$0: needs root and cgroup v2" >&2; exit 77; }
 stats=/proc/sys/kernel/bpf_stats_enabled
 before=$(cat $stats)
-trap 'echo "$before" >$stats; rmdir "$cgroup"*; rm -rf "$work"' EXIT
+trap 'echo "$before" >$stats; database pg_ctl stop -m immediate >/dev/null; rmdir "$cgroup"*; rm -rf "$work"' EXIT
 echo 1 >$stats
+
+# database PROGRAM ARGUMENT...: as nobody, like the server
+database() { (cd "$work/database" && runuser -u nobody -- env PATH="$postgres:$PATH" PGHOST="$PWD" PGDATA=data "$@" 2>&1); }
+chmod 711 "$work"
+install -d -o nobody "$work/database"
+{ database initdb && database pg_ctl start -w -l log -o "-k $work/database -h '' -c fsync=off" && database pgbench -q -i -s 10 postgres; } >"$work/err" ||
+    { cat "$work/err" >&2; exit 1; }
 
 # used: seconds of CPU of all that ran in the group
 used() { awk '$1 == "usage_usec" { printf "%.3f", $2 / 1e6 }' "$1/cpu.stat"; }
@@ -37,6 +51,7 @@ while at < end:
     at = max(at + 1 / rate, time.monotonic() - 0.5)
     time.sleep(max(0, at - time.monotonic()))
 END
+    database pgbench -n -c 1 -T "$seconds" postgres | awk '$1 == "tps" { print $3 }' >"$work/transactions" &
     while [ "$SECONDS" -lt "$end" ]; do
         cc -O2 -g -x c -c -o "$work/compiled.o" tests/programs/busy.c
         n=$((n + 1))
@@ -58,6 +73,7 @@ look() {
 turn() {
     local name=$1 pid='' bpf=0 memory=0 first
     shift
+    rm -f "$work/out"
     load &
     sleep 1
     first=$(used "$cgroup")
@@ -72,29 +88,35 @@ turn() {
         wait $pid
     fi
     wait
-    echo "$name $(used "$cgroup") $first $bpf $memory $(stat -c %s "$work/out" 2>/dev/null || echo 0) $(cat "$work/compiled")" >>"$work/turns"
-    rm -f "$work/out"
+    if [ -n "$pid" ] && [ ! -s "$work/out" ] || [ ! -s "$work/transactions" ]; then
+        echo "$0: this turn failed and does not count: $name: $(tail -n 1 "$work/err")" >&2
+        return
+    fi
+    echo "$name $(used "$cgroup") $first $bpf $memory $(stat -c %s "$work/out" 2>/dev/null || echo 0) $(cat "$work/compiled" "$work/transactions" | xargs)" |
+        tee -a "$work/turns" >&2
 }
 
 for _ in $(seq "$rounds"); do
     turn nothing
     for hz in 19 49 99; do
         turn "-a_-F_$hz" "$recorder" -q -a -F $hz -o "$work/out"
+        turn "perf_-a_-g_-F_$hz" perf record -q -a -g -F $hz -o "$work/out"
     done
     turn "-a_-g_-F_99" "$recorder" -q -a -g -F 99 -o "$work/out"
-    turn perf_-a_-g_-F_99 perf record -q -a -g -F 99 -o "$work/out"
 done
-awk -v seconds=$((seconds * rounds)) '
+awk -v turn="$seconds" '
     !($1 in cpu) { names[n++] = $1 }
-    { cpu[$1] += $2 - $3; bpf[$1] += $4; if ($5 > memory[$1]) memory[$1] = $5; bytes[$1] += $6; compiled[$1] += $7 }
+    { turns[$1]++; cpu[$1] += $2 - $3; bpf[$1] += $4; if ($5 > memory[$1]) memory[$1] = $5; bytes[$1] += $6; compiled[$1] += $7; transactions[$1] += $8 }
     END {
-        print "| recorder | CPU, s | BPF, s | both, % of a CPU | memory, MB | MB an hour | compilations |"
-        print "|---|---|---|---|---|---|---|"
+        print "| recorder | CPU, s | BPF, s | both, % of a CPU | memory, MB | MB an hour | pgbench, tps | difference | compilations |"
+        print "|---|---|---|---|---|---|---|---|---|"
         for (i = 0; i < n; i++) {
             name = names[i]
+            seconds = turn * turns[name]
             text = name
             gsub("_", " ", text)
-            printf "| %s | %.2f | %.2f | %.2f | %d | %.1f | %d |\n", text, cpu[name], bpf[name],
-                100 * (cpu[name] + bpf[name]) / seconds, memory[name], bytes[name] / seconds * 3600 / 1e6, compiled[name]
+            printf "| %s | %.2f | %.2f | %.2f | %d | %.1f | %.0f | %+.1f %% | %d |\n", text, cpu[name], bpf[name],
+                100 * (cpu[name] + bpf[name]) / seconds, memory[name], bytes[name] / seconds * 3600 / 1e6, transactions[name] / turns[name],
+                100 * transactions[name] / turns[name] * turns["nothing"] / transactions["nothing"] - 100, compiled[name]
         }
     }' "$work/turns"
