@@ -32,7 +32,7 @@ count $? "--config with a command: later options override"
 until_parts() { for _ in $(seq 600); do [ "$(ls parts/*.reel 2>/dev/null | wc -l)" -ge "$1" ] && return; sleep 0.1; done; return 1; }
 "$busy" spin 120 &
 spinner=$!
-printf 'pid = %s\nfreq 49\nrotate = 300ms,30\noutput = parts/\n' $spinner >c.conf
+printf 'pid = %s\nfreq 49\nrotate = 300ms,3000\noutput = parts/\n' $spinner >c.conf
 "$recorder" --config c.conf 2>err &
 recorder_pid=$!
 trap 'kill $recorder_pid $spinner 2>/dev/null; rm -rf "$work"' EXIT
