@@ -192,6 +192,10 @@ struct reel_error *reel_refusal_load(int errnum, const char *btf, const char *de
 					 "Linux %s is too old: 5.10 or later is required (BPF ring "
 					 "buffers in maps of maps)",
 					 name.release);
+	/* The verifier then does not know functions that read memory (EINVAL). */
+	if (is_locked_down())
+		return reel_refusal_permission(errnum, REEL_REFUSAL_OF_BPF,
+					       "loading the BPF programs");
 	if (errnum == EPERM || errnum == EACCES) {
 		/* EACCES may also come from the verifier, despite all capabilities. */
 		if (errnum == EPERM || geteuid() != 0)

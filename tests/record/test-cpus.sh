@@ -1,7 +1,8 @@
 #!/bin/bash
 # CPUs that come online and go offline during a recording, and a sleep of the host, in guests. The capture has the samples of a CPU from the moment it appears, with
 # the code mapped there. If a CPU cannot be watched, the capture and the summary report it. Steps of the clock lose nothing, and parts of a
-# rotated recording that begin later have the new time. After a sleep all CPUs are recorded, at the right time, and no trigger counts it as a wait.
+# rotated recording that begin later have the new time. After a sleep all CPUs are recorded, at the right time, and no trigger counts it as a wait. A kernel that
+# is locked down is named as such.
 #   CELLS="…"   the guests; the long form: x86_64-5.10 x86_64-6.12 x86_64-sid arm64-6.12 s390x-6.12
 # run.sh: guests thorough
 # checks: record/sampling record/host
@@ -59,6 +60,11 @@ check() {
     years=$(for part in "${parts[@]}"; do "$O/stackreel" info -q --no-host-files "$part" | sed -n 's/^started  *\([0-9]*\)-.*/\1/p'; done | uniq | tr '\n' ' ')
     [[ $years =~ ^[0-9]+\ 2040\ 2020\ $ ]]
     count $? "$cell: the parts' years are $years"
+
+    if [ -e "$dir/lockdown.log" ]; then
+        grep -q 'the kernel is locked down (confidentiality)' "$dir/lockdown.log"
+        count $? "$cell: locked down: $(cat "$dir/lockdown.log")"
+    fi
 
     [ -e "$dir/woke" ] || { skip "$cell: it cannot sleep"; return; }
     ok "$cell: the files of a sleep" "$O/stackreel" verify "$dir"/sleep.000[12].reel "$dir/flight.0001.reel"

@@ -1,8 +1,8 @@
 #!/bin/bash
-# cpus.sh CELL OUTDIR - record with our own recorder on another kernel, while CPUs come online and go offline, the clock is stepped, and
-# the guest sleeps
+# cpus.sh CELL OUTDIR - record with our own recorder on another kernel, while CPUs come online and go offline, the clock is stepped, the
+# guest sleeps, and its kernel is locked down
 #
-# Leaves in OUTDIR: cpus.reel, limit.reel, named.reel and the parts of clock.reel, sleep.reel and flight.reel with the recorder's messages, *.log; woke, the time
+# Leaves in OUTDIR: cpus.reel, limit.reel, named.reel and the parts of clock.reel, sleep.reel and flight.reel with the recorder's messages, *.log, also of lockdown; woke, the time
 # when the guest woke up; and usr/bin/on_cpu, whose threads are named after the phase in which they run.
 # Status: as run.sh's.
 set -euo pipefail
@@ -74,7 +74,7 @@ END
 stackreel-record -a -F 199 --rotate 1s -o clock.reel -- sh /root/phases 2>clock.log >&2 || { cat *.log; exit 1; }
 
 # A sleep takes CPU 1 offline and back without a report. A flight recorder waits for waits that are shorter than the sleep, longer than all others.
-grep -q mem /sys/power/state && [ -w /sys/class/rtc/rtc0/wakealarm ] || exit 0
+grep -q mem /sys/power/state && [ -w /sys/class/rtc/rtc0/wakealarm ] && {
 mkdir -p /run
 stackreel-record -a -F 199 --overwrite 5m --after 100ms --trigger 'off-cpu:sleep>10s' -o flight.reel 2>flight.log &
 flight=$!
@@ -94,6 +94,14 @@ stackreel-record --dump $flight
 until [ -e flight.0001.reel ]; do sleep 1; done
 kill $flight
 wait $flight
+}
+
+# Until the next start.
+mount -t securityfs none /sys/kernel/security
+[ -w /sys/kernel/security/lockdown ] || exit 0
+echo confidentiality >/sys/kernel/security/lockdown
+stackreel-record -a -o refused.reel -- true 2>lockdown.log
+[ ! -e refused.reel ]
 SCRIPT
 status=0
 STACKREEL_VM_CPUS=2 "$vm/run.sh" "$cell" "$work/script" "$work/out" \
