@@ -65,6 +65,7 @@ enum {
 	SAMPLE_MODULE,
 	SAMPLE_STACK,
 	SAMPLE_WAKER,
+	SAMPLE_SERVICE,
 	SAMPLE_CONTAINER,
 	SAMPLE_POD,
 	SAMPLE_SYSTEMD_UNIT,
@@ -97,6 +98,7 @@ static const struct parquet_column sample_columns[] = {
 	TEXT_OR_NULL(SAMPLE_MODULE, "module"),
 	ID(SAMPLE_STACK, "stack_id"),
 	INT64_OR_NULL(SAMPLE_WAKER, "waker_sample"),
+	TEXT_OR_NULL(SAMPLE_SERVICE, "service"),
 	TEXT_OR_NULL(SAMPLE_CONTAINER, "container"),
 	TEXT_OR_NULL(SAMPLE_POD, "pod"),
 	TEXT_OR_NULL(SAMPLE_SYSTEMD_UNIT, "systemd_unit"),
@@ -110,10 +112,8 @@ static const struct {
 	const char *key;
 	size_t column;
 } label_columns[] = {
-	{ "container", SAMPLE_CONTAINER },
-	{ "pod", SAMPLE_POD },
-	{ "unit", SAMPLE_SYSTEMD_UNIT },
-	{ "trace", SAMPLE_TRACE },
+	{ "service", SAMPLE_SERVICE },	 { "container", SAMPLE_CONTAINER }, { "pod", SAMPLE_POD },
+	{ "unit", SAMPLE_SYSTEMD_UNIT }, { "trace", SAMPLE_TRACE },
 };
 
 enum {

@@ -16,7 +16,7 @@ static const char prepare_tables[] =
 static const char join_tables[] =
 	"INSERT INTO process_events (capture_id, time, wall_time, kind, pid, tid, thread_number,"
 	"  parent_number, name)"
-	"  SELECT (SELECT max(id) FROM captures), r.time, r.wall_time, r.kind, s.pid, t.tid,"
+	"  SELECT (SELECT max(id) FROM base_captures), r.time, r.wall_time, r.kind, s.pid, t.tid,"
 	"  r.thread, iif(r.kind = 'start', t.parent, NULL), r.name"
 	"  FROM records r LEFT JOIN record_threads t ON t.number = r.thread"
 	"  LEFT JOIN record_spaces s ON s.number = ifnull(r.space, t.space)"

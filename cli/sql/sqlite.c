@@ -18,7 +18,7 @@
  * numbers of the table's columns. */
 static const char *const texts[STATEMENTS] = {
 	[ADD_META] = "meta",
-	[ADD_CAPTURE] = "captures",
+	[ADD_CAPTURE] = "base_captures",
 	[ADD_PROBLEM] = "problems",
 	[ADD_EVENT] = "events",
 	[ADD_LOSS] = "losses",
@@ -31,14 +31,16 @@ static const char *const texts[STATEMENTS] = {
 	[ADD_LINE] = "lines",
 	[ADD_FRAME] = "frames",
 	[ADD_STOP] = "stops",
-	[ADD_STACK] = "stacks",
-	[ADD_SAMPLE] = "samples",
+	[ADD_STACK] = "base_stacks",
+	[ADD_SAMPLE] = "base_samples",
 	[ADD_LABEL] = "sample_labels",
 	[ADD_VALUE] = "frame_values",
 	[FIND_COMM] = "SELECT id FROM comms WHERE name = ?2",
 	[FIND_FUNCTION] = "SELECT id FROM functions WHERE name = ?2 AND module = ?3 AND"
 			  " is_inlined = ?4 AND is_kernel = ?5",
 	[FIND_LINE] = "SELECT id FROM lines WHERE file = ?2 AND line = ?3 AND column = ?4",
+	[SET_QUALITY] = "UPDATE base_captures SET exported = ?2, unwound = ?3, whole = ?4"
+			" WHERE id = ?1",
 };
 
 /* The id of the row that a FIND_ statement, with its values bound, finds; 0: none, or an error,
@@ -205,7 +207,9 @@ static bool write_members(struct sqlite_export *export, const struct members *me
 		}
 		sqlite3_bind_int64(query, column++, group->number);
 		bind_or_null(query, column++, member->namespace_id);
-		bind_text(query, column, group->comm);
+		bind_text(query, column++, group->comm);
+		if (are_threads)
+			bind_text_or_null(query, column, member->merged_host);
 		if (!sqlite_step(export, statement))
 			return false;
 	}
@@ -338,10 +342,12 @@ static bool add_sample(void *state, const struct reel_trace *trace,
 	sqlite3_stmt *query = export->statements[ADD_SAMPLE];
 	uint32_t process = member_of(&export->processes, &export->group_symbols, trace,
 				     (struct member){ .namespace_id = trace->namespace_pid });
-	uint32_t thread = member_of(&export->threads, &export->group_symbols, trace,
-				    (struct member){ .thread = trace->thread,
-						     .namespace_id = trace->namespace_tid,
-						     .process = process });
+	uint32_t thread =
+		member_of(&export->threads, &export->group_symbols, trace,
+			  (struct member){ .thread = trace->thread,
+					   .merged_host = trace->host_id ? trace->host : "",
+					   .namespace_id = trace->namespace_tid,
+					   .process = process });
 	uint32_t event_id = sqlite_event_of(export, event), comm = comm_of(export, trace->comm),
 		 stack;
 
@@ -365,6 +371,7 @@ static bool add_sample(void *state, const struct reel_trace *trace,
 	bind_or_null(query, 14, stack);
 	bind_or_null(query, 15, trace->stack_size);
 	sqlite3_bind_int(query, 16, trace->stack_size_is_minimum);
+	bind_or_null(query, 17, trace->process_comm ? comm_of(export, trace->process_comm) : 0);
 	return sqlite_step(export, ADD_SAMPLE) && add_labels(export, trace) &&
 	       add_values(export, trace);
 }

@@ -27,15 +27,17 @@ enum statement {
 	ADD_SAMPLE,
 	ADD_LABEL,
 	ADD_VALUE,
-	FIND_COMM, /* the first that finds */
+	FIND_COMM, /* the first of those that are no INSERT */
 	FIND_FUNCTION,
 	FIND_LINE,
+	SET_QUALITY,
 	STATEMENTS,
 };
 
 /* Rows of threads and processes are written when complete. */
 struct member {
 	uint64_t thread;
+	const char *merged_host; /* empty: the capture's own; lives as long as the capture */
 	uint32_t namespace_id, process;
 };
 

@@ -101,6 +101,7 @@ static bool add_capture(struct sqlite_export *export, const char *path)
 	bind_or_null(query, 12, info->start_wall_time);
 	bind_number(query, 13, info->samples);
 	sqlite3_bind_int(query, 14, info->complete);
+	sqlite3_bind_int(query, 15, info->truncated);
 	return sqlite_step(export, ADD_CAPTURE);
 }
 
@@ -123,6 +124,7 @@ static bool list_modules(struct sqlite_export *export)
 /* Results of iterating traces are only known now. */
 static bool add_modules(struct sqlite_export *export)
 {
+	const struct reel_capture_info *info = export->session->info;
 	sqlite3_stmt *query = export->statements[ADD_MODULE];
 	_cleanup_free_ struct reel_module_info *modules = NULL;
 	size_t n;
@@ -146,6 +148,7 @@ static bool add_modules(struct sqlite_export *export)
 		bind_text_or_null(query, 10, module->debug_path);
 		sqlite3_bind_int(query, 11, module->has_debug_info);
 		sqlite3_bind_int(query, 12, module->unchecked);
+		bind_hex(query, 13, info->file_id, sizeof(info->file_id));
 		if (!sqlite_step(export, ADD_MODULE))
 			return false;
 	}
@@ -205,6 +208,18 @@ static bool add_problems(struct sqlite_export *export)
 	return true;
 }
 
+static bool set_quality(struct sqlite_export *export)
+{
+	const struct quality *quality = &export->session->quality;
+	sqlite3_stmt *query = export->statements[SET_QUALITY];
+
+	bind_or_null(query, 1, export->n_captures);
+	bind_number(query, 2, quality->traces);
+	bind_number(query, 3, quality_unwound(quality));
+	bind_number(query, 4, quality->stops[REEL_STOP_ROOT]);
+	return sqlite_step(export, SET_QUALITY);
+}
+
 bool sqlite_begin_rows(struct sqlite_export *export, const char *path)
 {
 	return add_capture(export, path) && add_events(export) && list_modules(export);
@@ -212,6 +227,6 @@ bool sqlite_begin_rows(struct sqlite_export *export, const char *path)
 
 bool sqlite_end_rows(struct sqlite_export *export)
 {
-	return add_modules(export) && add_losses(export) && add_marks(export) &&
-	       add_problems(export);
+	return set_quality(export) && add_modules(export) && add_losses(export) &&
+	       add_marks(export) && add_problems(export);
 }

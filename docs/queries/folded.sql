@@ -1,11 +1,10 @@
--- Stacks for flame graphs, as `stackreel folded' prints them. In one pipe:
--- duckdb -noheader -list -f folded.sql | flamegraph.pl > a.svg
+-- Stacks for a flame graph of any WHERE, as `stackreel folded' prints them.
 WITH sums AS (
-  SELECT stack_id, CASE WHEN NOT is_whole THEN '[incomplete: ' || stop || ']' END AS cut, sum(samples) AS samples
-  FROM 'fleet/**/samples.parquet' WHERE event = 'cpu-clock' GROUP BY ALL),
-stacks AS (
-  SELECT stack_id, any_value(functions) AS functions FROM 'fleet/**/stacks.parquet' GROUP BY stack_id)
-SELECT concat_ws(';', cut, CASE WHEN cut IS NULL AND len(functions) = 0 THEN '[no frames]' END,
-    nullif(array_to_string([replace(f, ';', ':') FOR f IN functions], ';'), '')) || ' ' || sum(samples) AS line
-FROM sums JOIN stacks USING (stack_id)
-GROUP BY cut, functions ORDER BY line;
+  SELECT stack_id, is_whole, stop, sum(samples) AS samples
+  FROM samples WHERE event = 'cpu-clock' GROUP BY 1, 2, 3),
+lines AS (
+  SELECT CASE WHEN is_whole THEN coalesce(folded, '[no frames]')
+    ELSE '[incomplete: ' || stop || ']' || coalesce(';' || folded, '') END AS line, samples
+  FROM sums JOIN stacks USING (stack_id))
+SELECT line || ' ' || sum(samples) AS line FROM lines
+GROUP BY lines.line ORDER BY 1;

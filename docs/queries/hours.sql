@@ -1,4 +1,4 @@
--- How much was used in each hour, on each host?
-SELECT time_bucket(INTERVAL 1 HOUR, wall_time) AS hour, host, event, sum(samples) AS samples, sum(weight) AS weight
-FROM 'fleet/**/samples.parquet'
-GROUP BY ALL ORDER BY ALL;
+-- How much was used in each hour (UTC), on each host?
+SELECT hour, host, event, sum(samples) AS samples, sum(weight) AS weight
+FROM samples
+GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;

@@ -1,9 +1,9 @@
 -- Where do traces end too early, and why? Files and debug symbols of these modules would complete them.
-WITH stacks AS (
-  SELECT stack_id, any_value(frames)[1] AS outermost FROM 'fleet/**/stacks.parquet' GROUP BY stack_id),
-counts AS (
-  SELECT stop, outermost.module AS module, outermost.build_id AS build_id, sum(samples) AS samples
-  FROM 'fleet/**/samples.parquet' JOIN stacks USING (stack_id)
-  WHERE NOT is_whole GROUP BY ALL)
-SELECT *, round(100.0 * samples / (SELECT sum(samples) FROM 'fleet/**/samples.parquet'), 2) AS percent
-FROM counts ORDER BY samples DESC, stop, module, build_id;
+WITH sums AS (
+  SELECT stop, stack_id, sum(samples) AS samples FROM samples WHERE NOT is_whole GROUP BY 1, 2),
+outermost AS (
+  SELECT stack_id, module, build_id FROM stack_frames WHERE position = 1)
+SELECT stop, module, build_id, sum(samples) AS samples,
+  round(100.0 * sum(samples) / (SELECT sum(samples) FROM samples), 2) AS percent
+FROM sums LEFT JOIN outermost USING (stack_id)
+GROUP BY 1, 2, 3 ORDER BY samples DESC, stop, module, build_id;

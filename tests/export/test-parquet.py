@@ -13,11 +13,13 @@ import glob
 import hashlib
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -188,7 +190,7 @@ class Wanted:
         row = {key: line[key] for key in ("sample", "time", "wall_time", "event", "unit", "weight", "cpu", "pid", "tid", "ran_in", "state", "stop")}
         row.update(file_id=capture["file_id"], host=host, comm=comm, samples=1, is_whole=line["whole"], function=leaf["function"],
                    module=leaf["module"] or None, waker_sample=labels.get("waker-sample"), container=labels.get("container"),
-                   pod=labels.get("pod"), systemd_unit=labels.get("unit"), trace=labels.get("trace"),
+                   pod=labels.get("pod"), service=labels.get("service"), systemd_unit=labels.get("unit"), trace=labels.get("trace"),
                    labels={key: str(value) for key, value in labels.items()})
         return texts(row)
 
@@ -320,6 +322,17 @@ def outermost(frames, is_wanted):
     return next((i for i, frame in enumerate(frames) if is_wanted(frame)), None)
 
 
+def alike(row):
+    """A row of DuckDB's or SQLite's, as text: SQLite has no lists, maps and booleans, and its modules are those of people."""
+    row = {key: json.loads(value) if key in ("losses", "problems") and isinstance(value, str) else value for key, value in row.items()}
+    if row.get("losses") is not None:
+        row["losses"] = {loss["key"]: int(loss["value"]) for loss in row["losses"]} if isinstance(row["losses"], list) else row["losses"]
+    if row.get("module") == "//anon":
+        row["module"] = "[JIT]"
+    return json.dumps({key: float(value) if key.startswith("percent") and value is not None else int(value) if isinstance(value, bool) else value for key, value in row.items()}
+                      | {key: int(row[key]) for key in ("samples", "weight", "exported", "hosts") if key in row}, sort_keys=True)
+
+
 class Fleet:
     """The rows of all captures by NDJSON, and what DuckDB answers."""
 
@@ -336,8 +349,12 @@ class Fleet:
             row["service"] = row["labels"].get("service") or row["container"] or processes[row["file_id"], row["sample"]] or row["comm"]
 
     def ask(self, name):
-        with open(os.path.join(ROOT, "docs/queries", name + ".sql"), encoding="utf-8") as file:
-            return node(ASK, file.read(), folder=work)[0]
+        """DuckDB's answer, which must be that of `stackreel sql'."""
+        duckdb, query = (pathlib.Path(ROOT, "docs/queries", file + ".sql").read_text(encoding="utf-8") for file in ("duckdb", name))
+        rows = node(ASK, duckdb, query, folder=work)[-1]
+        ours = sql([*self.arguments, *self.captures], "\n" + query)
+        same("query %s: stackreel sql" % name, sorted(map(alike, ours)) or "no rows", sorted(map(alike, rows)) or "no rows")
+        return rows
 
     def compare(self, name, columns, rows):
         """The answer's samples and weight by these columns; `rows`: pairs of a key and a row."""
@@ -388,19 +405,18 @@ def check_queries(arguments, captures):
             stack, _, samples = line.rpartition(" ")
             lines[stack] += int(samples)
     same("query folded", sorted(row["line"] for row in fleet.ask("folded")), sorted("%s %d" % item for item in lines.items()))
-    hours = sums(((row["wall_time"] and int(row["wall_time"]) // 3600000000000, row["host"], row["event"]), row) for row in rows)
-    same("query hours", sorted((row["host"], row["event"], int(row["samples"]), int(row["weight"])) for row in fleet.ask("hours")),
-         sorted((host, event, *values) for (_, host, event), values in hours))
+    fleet.compare("hours", ("hour", "host", "event"), (
+        ((row["wall_time"] and time.strftime("%Y-%m-%d %H:00", time.gmtime(int(row["wall_time"]) // 10**9)), row["host"], row["event"]), row) for row in rows))
     fleet.compare("containers", ("host", "container", "event"), (((row["host"], row["container"], row["event"]), row) for row in rows))
     fleet.compare("traces", ("trace", "event"), (((row["trace"], row["event"]), row) for row in rows if row["trace"] and row["unit"] == "ns"))
     by_number = {(row["file_id"], row["sample"]): row for row in rows}
     wakers = ((row, by_number.get((row["file_id"], str(row["waker_sample"])))) for row in rows if row["waker_sample"])
     fleet.compare("wakers", ("comm", "waker", "woken_in"), (((row["comm"], waker["comm"], waker["function"]), row) for row, waker in wakers if waker))
-    found = {(row["service"], row["event"]): int(row["weight"]) for row in fleet.ask("hottest")}
     best = {}
-    for (service, event, _, _), (_, weight) in sums(((row["service"], row["event"], row["function"], row["module"]), row) for row in rows):
-        best[service, event] = max(best.get((service, event), 0), weight)
-    same("query hottest", sorted(found.items()), sorted(best.items()))
+    for (service, event, function, module), (_, weight) in sums(((row["service"], row["event"], row["function"], row["module"]), row) for row in rows):
+        best[service, event] = min(best.get((service, event), (0,)), (-weight, function or "", module or ""))
+    same("query hottest", sorted((row["service"], row["event"], -int(row["weight"]), row["function"] or "", row["module"] or "") for row in fleet.ask("hottest")),
+         sorted((*key, *value) for key, value in best.items()))
     same("query captures", sorted((row["path"], row["exported"]) for row in fleet.ask("captures")),
          sorted((path, str(n)) for path, n in collections.Counter(line["capture"] for line in fleet.wanted.lines).items()))
 

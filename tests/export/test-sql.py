@@ -257,7 +257,7 @@ def sql(query, *options, **more):
 
 def check_refusals():
     outside = os.path.join(work, "outside.db")
-    for query in ("ATTACH '%s' AS x" % outside, "VACUUM INTO '%s'" % outside, "DELETE FROM samples", "CREATE TABLE x (a)",
+    for query in ("ATTACH '%s' AS x" % outside, "VACUUM INTO '%s'" % outside, "DELETE FROM base_samples", "CREATE TABLE x (a)",
                   "CREATE TEMP TABLE x (a)", "PRAGMA journal_mode = WAL", "PRAGMA user_version = 7", "PRAGMA writable_schema = ON",
                   "UPDATE sqlite_master SET sql = ''", "BEGIN", "DROP VIEW folded", "INSERT INTO meta VALUES (1, 2)", "DETACH main",
                   "PRAGMA temp_store_directory = '%s'" % work, "SELECT load_extension('x')"):
