@@ -236,10 +236,15 @@ static int add_file(struct aggregate *aggregate, const char *path)
 	struct reel_error *error;
 	int status = STATUS_ERROR;
 
-	if (profile_file_is(path))
-		return profile_file_read(path, &aggregate->profiles, &aggregate->totals)
-			       ? STATUS_OK
-			       : STATUS_ERROR;
+	if (profile_file_is(path)) {
+		if (!profile_file_read(path, &aggregate->profiles, &aggregate->totals))
+			return STATUS_ERROR;
+		if (!aggregate->totals.is_folded)
+			return STATUS_OK;
+		complain("%s: folded stacks are not a profile; concatenate such files instead",
+			 path);
+		return STATUS_ERROR;
+	}
 	aggregate->common.file = path;
 	error = session_try_open(&session, &aggregate->common);
 	if (error)

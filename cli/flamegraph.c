@@ -194,7 +194,9 @@ static const struct argp parser = {
 	.doc = "Draw a flame graph: a picture (-o FILE.svg), or the page of 'stackreel view' (-o "
 	       "FILE.html).\v"
 	       "FILE defaults to " DEFAULT_CAPTURE
-	       "; '-' is standard input; a profile of 'stackreel aggregate' is allowed as well. "
+	       "; '-' is standard input; a profile of 'stackreel aggregate' or folded text is "
+	       "allowed as "
+	       "well. "
 	       "Without -o and --format, a page is written to the current folder and named after "
 	       "FILE, e.g. stackreel.html; an existing file is renamed to stackreel.html.old. A "
 	       "page contains all events, processes, threads and times; a picture shows one event, "

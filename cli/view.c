@@ -75,7 +75,9 @@ static const struct argp parser = {
 	.doc = "Show a capture in a browser: a timeline, flame graphs, call trees and functions; "
 	       "of several captures, also the changes between them.\v"
 	       "FILE defaults to " DEFAULT_CAPTURE
-	       "; '-' is standard input; a profile of 'stackreel aggregate' is allowed as well. "
+	       "; '-' is standard input; a profile of 'stackreel aggregate' or folded text is "
+	       "allowed as "
+	       "well. "
 	       "Changes are those of 'stackreel diff'; everything else on the page is of the last "
 	       "capture. Without -o, the page is written to a temporary folder that only you can "
 	       "read, and a browser opens it. The page is one file that works offline, in any "

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* The number of CPUs that this process may use; SIZE_MAX if there are too many to count. */
 size_t reel_system_cpus(void);
@@ -25,6 +26,10 @@ bool reel_system_birth_time(int fd, int64_t *ret);
 void reel_system_clear_pages(void *pages, size_t size);
 /* Advice about pages of memory or of a file, which the system may ignore. */
 void reel_system_advise_huge_pages(void *pages, size_t size, bool wanted);
+
+/* Copies bytes of a file or a pipe that the next read gets, and does not consume them; a pipe must have
+ * some first. Fewer than `size` if no more have arrived; -1 if the input cannot be read twice. */
+ssize_t reel_system_peek(int fd, void *bytes, size_t size);
 
 /* In a child process: it gets this signal when its parent ends. */
 void reel_system_end_with_parent(int signal);

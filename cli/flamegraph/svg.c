@@ -257,6 +257,8 @@ static char *origin_of(const struct flame_source *source)
 {
 	if (source->info)
 		return text_escape(source->info->hostname, "");
+	if (!source->captures)
+		return memory_print("folded stacks");
 	return memory_print("a profile of %s captures", format_count(source->captures).text);
 }
 

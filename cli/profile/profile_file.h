@@ -16,6 +16,9 @@
  * *one that called it, whose depth is smaller by one end
  *
  * The root of stacks that end too early is a pseudo function that says so.
+ *
+ * Or folded text, as `stackreel folded', other tools and SQL queries print it: "a;b;c 10", a line for
+ * each stack.
  */
 #ifndef CLI_PROFILE_PROFILE_FILE_H
 #define CLI_PROFILE_PROFILE_FILE_H
@@ -30,6 +33,7 @@ struct profile_totals {
 	uint64_t problems; /* of all captures */
 	uint64_t recorded; /* samples in the captures, selected or not */
 	uint64_t lost[REEL_LOSS_COUNT];
+	bool is_folded; /* which says nothing of the others */
 };
 
 /* Lines that are a name and a number: a uint64_t of struct profile_totals or struct quality. */
@@ -46,13 +50,20 @@ static inline bool profile_number_add(uint64_t *number, uint64_t more)
 	return !__builtin_add_overflow(*number, more, number);
 }
 
-/* The file begins like a profile. Never true for pipes and the like. */
+/* The file, or standard input, begins like a profile or like folded text. */
 bool profile_file_is(const char *path);
 /*
  * Adds the file's contents. Returns false after an error, which is reported on stderr: part of the
  * file may have been added.
  */
 bool profile_file_read(const char *path, struct profiles *profiles, struct profile_totals *totals);
+/* Bytes that show the kind of a file; enough for the first line of most folded texts. */
+#define PROFILE_HEAD_SIZE 4096
+/* `head`: the first bytes of a file. */
+bool folded_text_is(const char *head, size_t size);
+/* As profile_file_read, of a file that is open. */
+bool folded_text_read(FILE *file, const char *path, struct profiles *profiles,
+		      struct profile_totals *totals);
 /* Of symbols by function, with marks of cut traces.  The trees are in the order of their names
  * then. */
 void profile_file_write(struct profiles *profiles, const struct profile_totals *totals, FILE *file);

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "cli/print/text.h"
 #include "cli/profile/profile_file.h"
+#include "host/system.h"
 
 struct function {
 	struct symbol *symbol;
@@ -296,27 +298,45 @@ static bool read_lines(struct reading *reading)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+static int open_input(const char *path)
+{
+	if (!strcmp(path, "-"))
+		return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* What `fd` has, which stays unread. */
+enum { NEITHER, PROFILE, FOLDED };
+
+static int kind_of(int fd)
+{
+	char head[PROFILE_HEAD_SIZE];
+	ssize_t size = reel_system_peek(fd, head, sizeof(head));
+	size_t signature = strlen(PROFILE_SIGNATURE);
+
+	if (size >= (ssize_t)signature && !memcmp(head, PROFILE_SIGNATURE, signature))
+		return PROFILE;
+	return size > 0 && folded_text_is(head, (size_t)size) ? FOLDED : NEITHER;
+}
+
 bool profile_file_is(const char *path)
 {
-	char text[sizeof(PROFILE_SIGNATURE)] = "";
+	_cleanup_fd_ int fd = -1;
 	struct stat status;
-	ssize_t size;
-	int fd;
 
-	if (!strcmp(path, "-") || stat(path, &status) || !S_ISREG(status.st_mode))
+	/* A named pipe's writer would notice that it is opened twice. */
+	if (strcmp(path, "-") != 0 && (stat(path, &status) || !S_ISREG(status.st_mode)))
 		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	size = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
-	if (fd >= 0)
-		close(fd);
-	return size == sizeof(text) - 1 && !memcmp(text, PROFILE_SIGNATURE, sizeof(text) - 1);
+	fd = open_input(path);
+	return fd >= 0 && kind_of(fd) != NEITHER;
 }
 
 bool profile_file_read(const char *path, struct profiles *profiles, struct profile_totals *totals)
 {
+	int fd = open_input(path);
 	struct reading reading = {
 		.path = path,
-		.file = fopen(path, "re"),
+		.file = fd < 0 ? NULL : fdopen(fd, "r"),
 		.profiles = profiles,
 		.totals = totals,
 	};
@@ -326,7 +346,8 @@ bool profile_file_read(const char *path, struct profiles *profiles, struct profi
 		complain("%s: %s", path, strerror(errno));
 		return false;
 	}
-	ok = read_lines(&reading);
+	ok = kind_of(fd) == FOLDED ? folded_text_read(reading.file, path, profiles, totals)
+				   : read_lines(&reading);
 	fclose(reading.file);
 	free(reading.line);
 	free(reading.functions);

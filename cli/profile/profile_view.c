@@ -85,10 +85,18 @@ void profile_view_print(const struct profile_view *view, const struct profiles *
 	_cleanup_free_ char *path = text_escape(view->options->file, "");
 	const struct profile_totals *totals = &view->totals;
 
-	fprintf(file, "# %s: a profile of %s captures\n# %s", path,
-		format_count(totals->captures).text, format_count(view->quality.traces).text);
+	if (totals->is_folded)
+		fprintf(file, "# %s: folded stacks\n", path);
+	else
+		fprintf(file, "# %s: a profile of %s captures\n", path,
+			format_count(totals->captures).text);
+	fprintf(file, "# %s", format_count(view->quality.traces).text);
 	if (totals->recorded != view->quality.traces)
 		fprintf(file, " of %s", format_count(totals->recorded).text);
+	if (totals->is_folded) {
+		fputs(" samples\n", file);
+		return;
+	}
 	fputs(" samples of ", file);
 	print_events(profiles, file);
 	fputc('\n', file);

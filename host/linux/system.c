@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "host/system.h"
 
@@ -45,6 +46,21 @@ void reel_system_clear_pages(void *pages, size_t size)
 void reel_system_advise_huge_pages(void *pages, size_t size, bool wanted)
 {
 	madvise(pages, size, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+}
+
+ssize_t reel_system_peek(int fd, void *bytes, size_t size)
+{
+	ssize_t n = pread(fd, bytes, size, lseek(fd, 0, SEEK_CUR));
+	int ends[2];
+
+	if (n >= 0 || pipe2(ends, O_CLOEXEC))
+		return n;
+	n = tee(fd, ends[1], size, 0);
+	if (n > 0)
+		n = read(ends[0], bytes, (size_t)n);
+	close(ends[0]);
+	close(ends[1]);
+	return n;
 }
 
 void reel_system_end_with_parent(int signal)

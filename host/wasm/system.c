@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/system.h"
 
@@ -39,6 +40,11 @@ void reel_system_advise_huge_pages(void *pages, size_t size, bool wanted)
 }
 
 /* No process has children: fork() fails. */
+ssize_t reel_system_peek(int fd, void *bytes, size_t size)
+{
+	return pread(fd, bytes, size, lseek(fd, 0, SEEK_CUR));
+}
+
 void reel_system_end_with_parent(int signal)
 {
 	(void)signal;

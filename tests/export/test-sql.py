@@ -19,6 +19,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -375,6 +376,39 @@ def check_files(path):
         count.skip("sqlite3 is not installed")
 
 
+def check_folded_text():
+    """Folded text in place of a capture, by name and in a pipe."""
+    text = said("folded")
+    query = Path(ROOT, "docs/queries/folded.sql").read_text(encoding="utf-8")
+    asked = run("sql", "--no-header", *FROM, CAPTURE, "\n" + query).stdout
+    same("the query folded.sql", sorted(asked.splitlines()), sorted(text.splitlines()))
+    path = os.path.join(work, "a.folded")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(asked)
+    for name, stdin in ((path, None), ("-", asked)):
+        again = run("folded", name, stdin=None, input=stdin)
+        same("folded of %s" % name, sorted(again.stdout.splitlines()), sorted(text.splitlines()))
+        table = run("report", "--percent-limit=0", "--names=full", name, stdin=None, input=stdin).stdout.splitlines()
+        count.ok("report of %s" % name, table[:2] == ["# %s: folded stacks" % name, "# 842 samples"], str(table[:2]))
+        found = [re.fullmatch(r" *[\d.]+ % +(\d+) +[\d.]+ % +(\d+) +\d+  (.*)", row).groups() for row in table[4:]]
+        self, total = sums(folded())
+        same("functions of %s" % name, sorted(row for row in found if not row[2].startswith("[")), sorted((str(self[key]), str(total[key]), key) for key in total))
+        for suffix in ("svg", "html"):
+            picture = os.path.join(work, "folded." + suffix)
+            done = run("flamegraph", "-q", "-o", picture, name, stdin=None, input=stdin)
+            count.ok("%s of %s" % (suffix, name), done.returncode == 0 and os.path.getsize(picture) > 5000, done.stderr)
+    # Marks, odd names, sums, blank lines, and other tools' backslashes.
+    odd = "[incomplete: x];a 1\n[no frames] 2\n\na 3\na 4\nApp\\Main;b c 5 6\nq;;r 7\n"
+    same("odd lines", sorted(run("folded", "-", stdin=None, input=odd).stdout.splitlines()),
+         sorted(["[incomplete: x];a 1", "[no frames] 2", "a 7", "App\\\\Main;b c 5 6", "q;[unknown];r 7"]))
+    for lines, why in (("a 1\nb\n", "line 2: no stack and number"), ("a 1\nb 99999999999999999999\n", "does not fit"),
+                       ("a 18446744073709551615\na 1\n", "does not fit"), ("a 1\n\0 2\n", "not a stackreel capture"), ("a b\n", "not a stackreel capture")):
+        done = run("report", "-", stdin=None, input=lines)
+        count.ok("refused: %r" % lines, done.returncode and why in done.stderr and not done.stdout, done.stderr)
+    done = run("aggregate", path)
+    count.ok("aggregate refuses folded text", done.returncode and "concatenate" in done.stderr, done.stderr)
+
+
 def check_text_formats():
     lines, done = export("ndjson", "a.ndjson")
     count.ok("ndjson", done.returncode == 0, done.stderr)
@@ -442,6 +476,7 @@ def main():
         check_other_captures()
         check_marks()
         check_output()
+    check_folded_text()
     check_text_formats()
     shutil.rmtree(work)
     return count.finish()

@@ -514,6 +514,7 @@ def add_jit_lists(corpora):
 
 def add_texts(corpora):
     corpora.add("fuzz_profile", "two", PROFILE.encode())
+    corpora.add("fuzz_profile", "folded", b"[incomplete: no user stack];a;b 1\n[no frames] 2\n\nApp\\Main;\\x41;;c d 5\n")
     for order in "<>":
         corpora.add("fuzz_jit_names", "big" if order == ">" else "little",
                     struct.pack("<H", 20) + part(PERF_MAP) + jitdump(order))
