@@ -421,6 +421,31 @@ def check_queries(arguments, captures):
          sorted((path, str(n)) for path, n in collections.Counter(line["capture"] for line in fleet.wanted.lines).items()))
 
 
+def check_guide(captures):
+    """The commands of docs/fleet.md, and the script for Slurm: together, its parts have each capture once."""
+    text = pathlib.Path(ROOT, "docs/fleet.md").read_text(encoding="utf-8")
+    question = re.search('^duckdb -c "(.*)"$', text, re.M).group(1)
+    folder = os.path.join(work, "guide")
+    os.makedirs(folder)
+    link = os.path.join(folder, "captures")
+    os.makedirs(link)
+    for number, capture in enumerate(captures):
+        os.symlink(capture, os.path.join(link, "%d.reel" % number))
+    environment = dict(os.environ, PATH=os.path.dirname(TOOL) + ":" + os.environ["PATH"])
+    answers = []
+    commands = [re.search("^stackreel export .*$", text, re.M).group(0), text[text.index("ls captures/*.reel >list\nmkdir"):text.index("```", text.index("ls captures/*.reel >list\nmkdir"))],
+                *("FORMAT=parquet SLURM_ARRAY_TASK_ID=%d bash %s/docs/fleet/slurm.sh 2 list fleet" % (part, ROOT) for part in (1, 2))]
+    for command in commands:
+        done = run("bash", "-euc", command, cwd=folder, env=environment)
+        count.ok("docs/fleet.md: %s" % command, done.returncode == 0, done.stderr)
+        if "ARRAY_TASK_ID=1" not in command:
+            answers.append([(row["function"], int(row["samples"])) for row in node(ASK, question, folder=folder)[0]])
+            shutil.rmtree(os.path.join(folder, "fleet"))
+            os.makedirs(os.path.join(folder, "fleet"))
+    wanted = sql(captures, "SELECT function, sum(samples) AS samples FROM self_time GROUP BY 1 ORDER BY 2 DESC LIMIT 3")
+    same("docs/fleet.md: the three hottest functions", answers, [[(row["function"], row["samples"]) for row in wanted]] * 3)
+
+
 def check_sandbox():
     """Of standard input, which is read in the sandbox: the same stacks."""
     folder = os.path.join(work, "piped")
@@ -452,6 +477,7 @@ def main():
     count.ok("merge", done.returncode == 0, done.stderr)
     check_readers("golden", ["--no-host-files", *golden, hosts[0], merged])
     check_queries(FROM, [os.path.join(ORDERS, "orders.reel"), hosts[0], *golden])
+    check_guide([path for path in golden if "x86_64" in path])
     check_sandbox()
     with open(os.path.join(work, "orders.ndjson"), "w", encoding="ascii") as file:
         subprocess.run([TOOL, "export", "--format=ndjson", *FROM, os.path.join(ORDERS, "orders.reel")], stdout=file, check=True)
