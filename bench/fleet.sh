@@ -1,5 +1,6 @@
 #!/bin/bash
-# Adds up a fleet's captures with one and with several workers: compares the profiles, and measures time and memory.
+# Adds up a fleet's captures with one and with several workers: compares the profiles, and measures time and memory. Then exports them to
+# Parquet, asks DuckDB the questions of docs/queries/ on two CPUs, and exports a share in other formats.
 #
 #   bench/fleet.sh [CAPTURES [SAMPLES]]     default: 1000 captures of 100,000 samples each
 #
@@ -7,7 +8,7 @@
 #
 # Records programs of this host, ten seconds each. Each capture is a different window of one of these recordings, packed with the parts of
 # its modules that it needs, and repeated to its length. So the captures differ in their stacks, but real ones of that length would have
-# more distinct stacks. Needs what recording needs.
+# more distinct stacks. Needs what recording needs; for DuckDB, what `npm ci --ignore-scripts' installs in tests/npm.
 set -eu
 cd "$(dirname "$0")/.."
 O=$(realpath "${O:-build}") captures=${1:-1000} samples=${2:-100000} here=$PWD
@@ -101,3 +102,33 @@ echo "one capture, split by blocks: $head"
 one=$(ls -S $(cat list) | head -n 1)
 for n in 1 2 4; do workers $n "$one"; done
 echo "profiles, added up: $(for ((i = 0; i < 100; i++)); do cp all "all.$i"; done; "$O/bench/measure" took "$stackreel" aggregate -q -o sum all.*; awk '{ printf "100 of that size in %.2f s, %.1f MB", $1, $4 / 1024 }' took)"
+
+# ---- tables -------------------------------------------------------------------------------------
+
+# The commands of docs/fleet.md.
+mkdir fleet share
+# shellcheck disable=SC2016 # for sh
+"$O/bench/measure" took.fleet xargs -n 100 -P 2 sh -c 'exec "$0" export -q -j 1 --format=parquet "$@" -o "fleet/$(basename "$1" .reel)"' "$stackreel" <list
+head -n $(((captures + 19) / 20)) list >some
+for format in parquet sqlite ndjson; do
+    "$O/bench/measure" "took.$format" xargs -x -a some "$stackreel" export -q -j 1 --format=$format -o "share/$format"
+done
+echo "tables, fleet of all captures, the others of $(wc -l <some): CPU, peak of one, size"
+for what in fleet share/parquet share/sqlite share/ndjson; do
+    awk -v name="$what" -v size="$(du -sb "$what" | cut -f 1)" \
+        '{ printf "%-14s  %8.1f s  %6.1f MB  %8.1f MB\n", name, $2 + $3, $4 / 1024, size / 1e6 }' "took.${what#*/}"
+done
+export NODE_PATH=$here/tests/npm/node_modules
+cd "$here/docs/queries"
+node "$here/bench/fleet.js" "$work" duckdb.sql callers.sql captures.sql containers.sql folded.sql hottest.sql hours.sql incomplete.sql library.sql self.sql total.sql traces.sql wakers.sql
+echo "self.sql of the share, in SQLite, and in DuckDB from NDJSON and Parquet:"
+python3 -c '
+import resource, sqlite3, sys
+sqlite3.connect(sys.argv[1]).execute(open("self.sql").read()).fetchall()
+used = resource.getrusage(resource.RUSAGE_SELF)
+print("%.2f s of CPU, %.0f MB" % (used.ru_utime + used.ru_stime, used.ru_maxrss / 1024))' "$work/share/sqlite"
+frames="SELECT *, 1 AS samples, frames[1].function AS function, frames[1].module AS module FROM read_json('share/ndjson', format = 'newline_delimited')"
+echo "CREATE VIEW samples AS $frames" >"$work/ndjson.sql"
+node "$here/bench/fleet.js" "$work" "$work/ndjson.sql" self.sql
+echo "CREATE VIEW samples AS FROM 'share/parquet/samples.parquet'" >"$work/parquet.sql"
+node "$here/bench/fleet.js" "$work" "$work/parquet.sql" self.sql
