@@ -36,7 +36,7 @@ struct reel_open_options {
 	 * a problem.  Not for encrypted files or streams. */
 	bool may_lack_header;
 	/*
-	 * The caller will only ask for traces from this time, as in struct reel_filter: processes
+	 * The caller will only ask for traces from this time, in ns since the first sample: processes
 	 * with samples at other times only need not be read.  Iterating other traces reads them
 	 * later; reel_capture_cut with other times, and all functions that write a capture of all
 	 * samples, fail (INVALID).  Both 0: the whole time.

@@ -652,8 +652,7 @@ struct reel_filter {
 	size_t n_comms;
 	const uint32_t *cpus;
 	size_t n_cpus;
-	/* Nanoseconds since the first sample (reel_capture_info.first_sample_time); to == 0 means no
-	 * end. */
+	/* As reel_trace.time, both inclusive; to == 0 means no end. */
 	uint64_t from, to;
 	/* Of several matches with one key, a sample must pass one. */
 	const struct reel_label_match *labels;

@@ -72,13 +72,14 @@ static void visit_traces(struct reel_capture *capture, const struct reel_walk_op
 _Noreturn void debuginfod_scout(struct reel_capture *capture, const struct options *options,
 				int told)
 {
-	const struct reel_walk_options walk = options_of_walk(options);
+	struct reel_walk_options walk;
 	_cleanup_free_ struct reel_module_info *modules = NULL;
 	struct reel_error *error;
 	size_t n;
 
 	if (!capture)
 		_exit(STATUS_ERROR);
+	walk = options_of_walk(options, reel_capture_info(capture));
 	visit_traces(capture, &walk);
 	error = reel_capture_modules(capture, &modules, &n);
 	for (size_t i = 0; !error && i < n; i++) {

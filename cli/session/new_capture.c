@@ -200,7 +200,7 @@ static int make(struct new_capture *command)
 
 	if (!session_open(&session, options))
 		return STATUS_ERROR;
-	walk = options_of_walk(session.options);
+	walk = options_of_walk(session.options, session.info);
 	command->rewrite.filter = &walk;
 	if (!find_samples(command, &session)) {
 		session_close(&session);

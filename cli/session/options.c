@@ -892,8 +892,11 @@ struct reel_open_options options_of_capture(const struct options *options)
 	};
 }
 
-struct reel_walk_options options_of_walk(const struct options *options)
+struct reel_walk_options options_of_walk(const struct options *options,
+					 const struct reel_capture_info *info)
 {
+	uint64_t first = info->first_sample_time;
+
 	return (struct reel_walk_options){
 		.filter = {
 			.size = sizeof(struct reel_filter),
@@ -905,8 +908,8 @@ struct reel_walk_options options_of_walk(const struct options *options)
 			.n_comms = options->comms.count,
 			.cpus = options->cpus.items,
 			.n_cpus = options->cpus.count,
-			.from = options->from,
-			.to = options->to,
+			.from = options->from ? first + options->from : 0,
+			.to = options->to ? first + options->to : 0,
 			.labels = options->labels.items,
 			.n_labels = options->labels.count,
 			.stacks = options->stacks,

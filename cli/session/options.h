@@ -183,7 +183,8 @@ bool options_open_output(const struct options *options, struct output *ret);
 
 /* The library's part of the options; borrows from `options`. */
 struct reel_open_options options_of_capture(const struct options *options);
-struct reel_walk_options options_of_walk(const struct options *options);
+struct reel_walk_options options_of_walk(const struct options *options,
+					 const struct reel_capture_info *info);
 
 /* Values that the options name may exist in another part or capture. */
 bool options_are_of_part(const struct options *options);

@@ -446,7 +446,7 @@ bool session_visit(struct session *session,
 				 const struct reel_event_info *event),
 		   void *context)
 {
-	struct reel_walk_options walk = options_of_walk(session->options);
+	struct reel_walk_options walk = options_of_walk(session->options, session->info);
 	const struct where_list *wheres = &session->options->wheres;
 	struct visitor visitor = { .session = session, .visit = visit, .context = context };
 	_cleanup_free_ struct reel_value_request *requests = NULL;

@@ -931,12 +931,8 @@ struct reel_error *reel_capture_open_reader(struct reel_reader *reader,
 
 static bool covers(const struct reel_capture *capture, uint64_t from, uint64_t to)
 {
-	/* Data to cover begins with the first sample. */
-	bool begins_with_it = from == capture->from ||
-			      (!capture->from && from == capture->info.first_sample_time);
-
 	if (capture->samples_max)
-		return begins_with_it && to == capture->to;
+		return from == capture->from && to == capture->to;
 	return from >= capture->from && to <= capture->to;
 }
 

@@ -140,13 +140,11 @@ struct reel_error *reel_capture_cut(struct reel_capture *capture, const char *ou
 	};
 
 	TRY(reel_rewrite_begin(capture, options, &cut.job));
-	TRY(reel_sample_filter_copy(cut.job.options.filter, capture->info.first_sample_time,
-				    &cut.filter));
+	TRY(reel_sample_filter_copy(cut.job.options.filter, &cut.filter));
 	if (lists->shards)
 		return reel_error_create(REEL_ERROR_INVALID,
 					 "shards select traces; cut by time instead");
-	TRY(reel_needs_create(capture, lists->filter.from ? cut.filter.from : 0, cut.filter.to,
-			      &cut.needs));
+	TRY(reel_needs_create(capture, cut.filter.from, cut.filter.to, &cut.needs));
 	rules.from = cut.filter.from;
 	rules.to = cut.filter.to;
 	return reel_rewrite_to(&cut.job, output, &rules, counts);

@@ -124,7 +124,6 @@ static void copy_string(const char **string, struct reel_error **error)
 }
 
 struct reel_error *reel_sample_filter_copy(const struct reel_walk_options *from,
-					   uint64_t first_sample_time,
 					   struct reel_sample_filter *ret)
 {
 	struct reel_walk_options lists = from ? *from : (struct reel_walk_options){ 0 };
@@ -160,8 +159,8 @@ struct reel_error *reel_sample_filter_copy(const struct reel_walk_options *from,
 	filter->labels = labels;
 	*ret = (struct reel_sample_filter){
 		.lists = lists,
-		.from = first_sample_time + filter->from,
-		.to = filter->to ? first_sample_time + filter->to : UINT64_MAX,
+		.from = filter->from,
+		.to = filter->to ? filter->to : UINT64_MAX,
 	};
 	return error;
 }

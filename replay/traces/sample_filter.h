@@ -16,7 +16,6 @@ struct reel_sample_filter {
 
 /* `from` may be NULL: everything passes. */
 struct reel_error *reel_sample_filter_copy(const struct reel_walk_options *from,
-					   uint64_t first_sample_time,
 					   struct reel_sample_filter *ret) REEL_MUST_CHECK;
 void reel_sample_filter_free(struct reel_sample_filter *filter);
 /* Fills in everything of a sample's trace except its frames; `space` is its process, NULL: unknown;

@@ -103,7 +103,7 @@ static struct reel_error *prepare(struct reel_capture *capture,
 				  const struct reel_walk_options *options,
 				  struct reel_traces *traces)
 {
-	TRY(reel_sample_filter_copy(options, capture->info.first_sample_time, &traces->filter));
+	TRY(reel_sample_filter_copy(options, &traces->filter));
 	TRY(reel_capture_covering(capture, traces->filter.from, traces->filter.to,
 				  &traces->capture));
 	if (traces->filter.lists.wakers)

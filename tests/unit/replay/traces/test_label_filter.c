@@ -83,7 +83,7 @@ TEST(keys_must_all_match)
 	struct reel_sample_filter filter;
 
 	for (*n = 0; *n <= 4; ++*n) {
-		assert_null(reel_sample_filter_copy(&from, 0, &filter));
+		assert_null(reel_sample_filter_copy(&from, &filter));
 		assert_ptr_not_equal(filter.lists.filter.labels, given);
 		if (*n)
 			assert_ptr_not_equal(filter.lists.filter.labels[0].value, given[0].value);

@@ -93,7 +93,7 @@ TEST(test_deep_stacks_are_shared)
 	struct reel_batch *batch;
 	bool more = true;
 
-	must(reel_sample_filter_copy(NULL, 0, &filter));
+	must(reel_sample_filter_copy(NULL, &filter));
 	must(reel_trace_maker_create(capture, &filter, &maker));
 	must(reel_batch_create(&batch));
 	reel_trace_maker_start(maker, only_block_of_samples(capture));
