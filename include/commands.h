@@ -63,6 +63,8 @@ struct reel_error *reel_capture_open_with(const char *path, const struct reel_op
 /* The ids of the keys that open a locked capture, separated by ", "; NULL if it is not locked.  The
  * first problem then explains which key is missing (KEY). */
 const char *reel_capture_locked(const struct reel_capture *capture);
+/* The user who owns the file.  A pipe or standard input is copied: it has the reader's. */
+uint32_t reel_capture_owner(const struct reel_capture *capture);
 /* In the file's order; constant. */
 const struct reel_event_info *reel_capture_events(const struct reel_capture *capture,
 						  size_t *count_ret);

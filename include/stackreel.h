@@ -222,8 +222,6 @@ struct reel_capture_info {
 	/* The file is truncated, or the recorder did not finish it: an unknown number of samples is
 	 * missing after last_sample_time. */
 	bool truncated;
-	/* The user who owns the file.  A pipe or standard input is copied: it has the reader's. */
-	uint32_t owner;
 };
 
 const struct reel_capture_info *reel_capture_info(const struct reel_capture *capture);
@@ -237,8 +235,8 @@ struct reel_capture_problem {
 };
 /*
  * The problems found so far; iterating traces and other calls that read the file may find more.
- * The array does not move, existing entries do not change, and new ones are appended.  There are at
- * most 1001; the last one then states that further problems are not listed.
+ * The array does not move, existing entries do not change, and new ones are appended.  Their number
+ * is limited; the last one then states that further problems are not listed.
  */
 const struct reel_capture_problem *reel_capture_problems(struct reel_capture *capture,
 							 size_t *count_ret);

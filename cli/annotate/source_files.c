@@ -155,7 +155,7 @@ static void find_source(struct source_file *file, const struct source_files *fil
 	} else if (!file->why) {
 		file->why = memory_print("the capture belongs to user %u, so its paths are not "
 					 "opened; use --source-path DIR or --sandbox",
-					 (unsigned int)files->session->info->owner);
+					 reel_capture_owner(files->session->capture));
 	}
 }
 

@@ -309,7 +309,7 @@ bool session_open(struct session *session, const struct options *options)
 
 bool session_trusts_paths(const struct session *session)
 {
-	uid_t owner = session->info->owner;
+	uid_t owner = reel_capture_owner(session->capture);
 
 	return !owner || owner == geteuid() || sandbox_is_wanted(session->options);
 }

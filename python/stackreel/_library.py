@@ -72,7 +72,7 @@ CaptureInfo = struct(
     (c_char_p, "tool_version hostname kernel_release kernel_build_id arch"), (c_bool, "big_endian"), (c_uint32, "page_size cpus"),
     (c_char_p, "command_line"), (c_uint64, "start_time start_wall_time first_sample_time last_sample_time max_stack samples file_size blocks "
                                            "stored_bytes raw_bytes stack_bytes"),
-    (c_bool, "scrubbed complete encrypted"), (c_uint64, "jit_symbols jit_lines jit_unwinds"), (c_bool, "truncated"), (c_uint32, "owner"))
+    (c_bool, "scrubbed complete encrypted"), (c_uint64, "jit_symbols jit_lines jit_unwinds"), (c_bool, "truncated"))
 CaptureProblem = struct("reel_capture_problem", (ErrorCode, "code"), (c_char_p, "message"))
 LossInfo = struct("reel_loss_info", (c_uint32, "cpu"), (Loss, "cause"), (c_uint64, "count"))
 EventInfo = struct("reel_event_info", (c_size_t, "size"), (c_uint32, "id"), (c_char_p, "name weight_unit"), (c_uint64, "frequency period"),

@@ -910,7 +910,6 @@ static struct reel_error *open_from(struct reel_reader *reader, bool borrows_rea
 		return error;
 	}
 	capture->info.path = reel_reader_name(capture->reader);
-	capture->info.owner = reel_reader_owner(capture->reader);
 	capture->info.format_major = header->major;
 	capture->info.format_minor = header->minor;
 	memcpy(capture->info.file_id, header->id, sizeof(header->id));

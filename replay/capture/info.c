@@ -20,6 +20,11 @@ const char *reel_capture_locked(const struct reel_capture *capture)
 	return capture->locked;
 }
 
+uint32_t reel_capture_owner(const struct reel_capture *capture)
+{
+	return reel_reader_owner(capture->reader);
+}
+
 const struct reel_capture_problem *reel_capture_problems(struct reel_capture *capture,
 							 size_t *count_ret)
 {
