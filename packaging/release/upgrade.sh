@@ -1,18 +1,18 @@
 #!/bin/bash
 # upgrade.sh [SUITE] - the packages replace those of the previous version in a bare release (bookworm), and keep its configuration.
 #
-#   PREVIOUS=COMMIT   the previous version: the newest tag v* of another version, else the last commit before the version changed
+#   PREVIOUS=COMMIT   the previous version: the tag of debian/changelog's second entry, else the commit that added this entry
 . "$(dirname "$0")/../../tests/count.sh"
 trap 'rm -rf --one-file-system "$work"' EXIT
 trap 'exit 1' INT TERM HUP
 [ "$(id -u)" = 0 ] || { skip "mounts need root" && finish; }
 suite=${1:-bookworm}
 version=$(dpkg-parsechangelog -S Version)
-previous=${PREVIOUS:-$(git describe --abbrev=0 --match 'v[0-9]*' --exclude "v$version" 2>/dev/null)}
-previous=${previous:-$(git log -n 1 --format=%h^ -S"REEL_VERSION_STRING \"$version\"" -- include/stackreel.h)}
-old=$(git show "$previous:debian/changelog" 2>/dev/null | dpkg-parsechangelog -l - -S Version 2>/dev/null)
-if [ -z "$old" ] || dpkg --compare-versions "$old" ge "$version"; then
-    skip "no version before $version (PREVIOUS=COMMIT)" && finish
+old=$(dpkg-parsechangelog -o 1 -c 1 -S Version)
+previous=${PREVIOUS:-$([ -z "$old" ] || git rev-parse -q --verify "v$old^{commit}" || git log --reverse --format=%h -S"stackreel ($old)" -- debian/changelog | head -n 1)}
+[ -z "${PREVIOUS-}" ] || old=$(git show "$previous:debian/changelog" | dpkg-parsechangelog -l - -S Version)
+if [ -z "$previous" ] || dpkg --compare-versions "$old" ge "$version"; then
+    skip "no version before $version in debian/changelog and this clone (PREVIOUS=COMMIT)" && finish
 fi
 folder=$(realpath -m "$O/release/$suite")
 # built FOLDER COMMIT
@@ -35,6 +35,7 @@ set -eux
 apt-get update -q
 apt-get install -y -q --no-install-recommends ./old/*.deb
 stackreel --version | grep -qw "$1"
+mkdir -p /etc/stackreel
 printf '\n# changed here\n' >>/etc/stackreel/recorder.conf
 apt-get install -y -q --no-install-recommends -o Dpkg::Options::=--force-confdef ./new/*.deb
 dpkg --audit
