@@ -5,7 +5,7 @@
 oldest=5.10
 grep -q "Linux $oldest or newer" README.md
 count $? "README promises Linux $oldest"
-ok "make static" make -s -j"$(nproc)" O="$O" static
+ok "make static, and the program that replays here" make -s -j"$(nproc)" O="$O" static "$O/stackreel"
 for program in stackreel stackreel-record; do
     # Nothing to load: no interpreter, no library.
     LC_ALL=C readelf -ld "$O/static/$program" >"$work/out" 2>&1 && ! grep -qE 'INTERP|NEEDED' "$work/out"
