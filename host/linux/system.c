@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "host/system.h"
@@ -31,7 +33,9 @@ bool reel_system_birth_time(int fd, int64_t *ret)
 {
 	struct statx status;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) || !(status.stx_mask & STATX_BTIME))
+	/* musl 1.2.3 has no statx(). */
+	if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) ||
+	    !(status.stx_mask & STATX_BTIME))
 		return false;
 	*ret = status.stx_btime.tv_sec;
 	return true;
