@@ -292,7 +292,8 @@ static void allow_bits(scmp_filter_ctx filter, const char *name, unsigned int ar
 
 static void allow_some(scmp_filter_ctx filter, int *result)
 {
-	const uint64_t opening = O_ACCMODE | O_CREAT | O_TRUNC;
+	/* musl's O_ACCMODE contains O_PATH. */
+	const uint64_t opening = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 	bool is_s390x = seccomp_arch_native() == SCMP_ARCH_S390X;
 
 	allow_bits(filter, "openat", 2, opening, O_RDONLY, result);
