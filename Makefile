@@ -41,8 +41,11 @@ ifeq ($(origin CXX),default)
 CXX := $(CROSS_COMPILE)g++
 endif
 CLANG ?= clang
-# The room of host/ with what the system has; `make wasm` sets it.
+# The room of host/ with what the system has, and the folder of libraries that packaging/libraries.sh builds in place of the
+# system's; `make wasm` and `make musl` set them.
 host := linux
+libraries :=
+own_libs = -L$(libraries)/lib -largp -lelf -llzma -lcapstone -lzstd -lz -lsodium
 # Unless its folder cannot be written, e.g. without a home.
 ifeq ($(origin CCACHE),undefined)
 CCACHE := $(if $(filter %ccache,$(CC)),,$(shell folder=$$(ccache -k cache_dir 2>/dev/null) && mkdir -p "$$folder" 2>/dev/null && test -w "$$folder" && command -v ccache))
@@ -78,11 +81,10 @@ san_flags := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-o
 else ifneq ($(SAN),)
 san_flags := -fsanitize=$(SAN) -fno-omit-frame-pointer
 endif
-base_cflags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -fPIC -pthread -I. -I$(O)/include $(warnings) $(san_flags) $(sysroot_flags) $(ccache_flags)
+base_cflags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -fPIC -pthread -I. -I$(O)/include $(if $(libraries),-isystem $(libraries)/include) $(warnings) $(san_flags) $(sysroot_flags) $(ccache_flags)
 base_ldflags = -pthread $(linker) $(san_flags) $(sysroot_flags)
 
 ifeq ($(host),wasm)
-libraries := $(O)/libraries
 base_cflags = -std=gnu11 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -I. -I$(O)/include -I$(libraries)/include -include host/wasm/libc.h $(warnings)
 base_ldflags :=
 # Debian's emscripten 3.1.6 expects its packages of node there, and a node without fetch().
@@ -107,6 +109,10 @@ PROTOC ?= protoc
 protobuf := $(if $(and $(call have,libprotobuf-c),$(shell command -v $(PROTOC)),$(shell command -v protoc-gen-c)),libprotobuf-c)
 cli_libs := $(replay_libs) $(call pkg_libs,libseccomp $(sqlite) $(protobuf) $(ncurses)) -lm
 cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf liblzma capstone libzstd zlib libsodium libseccomp $(sqlite) $(protobuf) $(ncurses)) -lm
+ifdef libraries
+# musl's threads have 128 KB of stack otherwise.
+cli_static_libs = -Wl,-z,stack-size=8388608 $(own_libs) -lseccomp
+endif
 record_packages := libbpf libelf liblzma libzstd zlib libsodium libseccomp
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
@@ -120,8 +126,8 @@ bpf_target := $(if $(filter s390x,$(machine)),bpfeb,bpfel)
 
 sources = $(sort $(wildcard $(1)/*.c $(1)/*/*.c))
 objects = $(patsubst %.c,$(O)/%.o,$(call sources,$(1)))
-# What only Linux has, or else what replaces it.
-other_objects := $(addprefix $(O)/,$(if $(filter linux,$(host)),cli/missing/sandbox.o replay/missing/relocated.o,cli/session/sandbox.o replay/files/relocated.o))
+# What only Linux has, what needs libdw, or else what replaces them.
+other_objects := $(addprefix $(O)/,$(if $(filter linux,$(host)),cli/missing,cli/session)/sandbox.o replay/$(if $(libraries),files,missing)/relocated.o)
 
 # Rooms that both programs link, and those that the library adds.
 shared_objects := $(foreach room,base host/$(host) format arch elf cfi,$(call objects,$(room)))
@@ -276,15 +282,25 @@ $(O)/static/stackreel: $(cli_objects) $(static_objects) $(O)/libstackreel.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -static -Wl,--wrap=dlopen $(base_ldflags) $(LDFLAGS) -o $@ $^ $(cli_static_libs)
 
-# ---- WebAssembly ----------------------------------------------------------------------
+# ---- other libcs ----------------------------------------------------------------------
 
+# With libraries built from source packages, and nothing that pkg-config finds.
+own = $(MAKE) --no-print-directory O=$(O)/$@ libraries=$(O)/$@/libraries CLANG= PKG_CONFIG=false
 # The command line as one module, and the npm package that runs it in node: packaging/wasm/README.md.
 .PHONY: wasm
 wasm: $(O)/wasm/libraries/done
-	+$(Q)$(MAKE) --no-print-directory host=wasm O=$(O)/wasm CC=emcc AR=emar CFLAGS=-O2 CCACHE= CLANG= PKG_CONFIG=false wasm-package
-$(O)/wasm/libraries/done: packaging/wasm/libraries.sh
+	+$(Q)$(own) host=wasm CC=emcc AR=emar CFLAGS=-O2 CCACHE= wasm-package
+$(O)/wasm/libraries/done: own_tools := CC=emcc AR=emar NODE_OPTIONS=--no-experimental-fetch
+
+# A static stackreel with musl, which needs no static libraries of the system.
+.PHONY: musl
+musl: $(O)/musl/libraries/done
+	+$(Q)$(own) CC=musl-gcc $(O)/musl/static/stackreel
+$(O)/musl/libraries/done: own_tools := CC=musl-gcc AR=$(AR)
+
+$(O)/wasm/libraries/done $(O)/musl/libraries/done: packaging/libraries.sh
 	$(call say,LIBS,$(@D))
-	$(Q)NODE_OPTIONS=--no-experimental-fetch $< $(@D)
+	$(Q)$(own_tools) $< $(@D) $(O)/sources
 	$(Q)touch $@
 
 ifeq ($(host),wasm)
@@ -298,7 +314,7 @@ $(npm)/module.js: $(cli_objects) $(O)/libstackreel.a host/wasm/node.js
 	$(Q)mkdir -p $(@D)
 	$(Q)emcc -O2 -sNODERAWFS -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=8MB -sMODULARIZE -sEXIT_RUNTIME -sNODEJS_CATCH_EXIT=0 \
 		-sNODEJS_CATCH_REJECTION=0 -sEXPORTED_RUNTIME_METHODS=ENV --js-library host/wasm/node.js -o $@ $(filter %.o %.a,$^) \
-		-L$(libraries)/lib -largp -lelf -llzma -lcapstone -lzstd -lz -lsodium
+		$(own_libs)
 $(npm_files): $(npm)/%: packaging/wasm/npm/%
 	$(call say,NPM,$@)
 	$(Q)mkdir -p $(@D)
@@ -571,4 +587,4 @@ clean:
 help:
 	@sed -n '/^#/!q;s/^# \{0,1\}//p' Makefile
 	@echo
-	@echo "  all  static  wasm  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-gate  bench-record  soak  vm-test  vm-capture  dist  release-check"
+	@echo "  all  static  musl  wasm  test  test-changed  test-all  truth  unit  demo  deps  install  uninstall  clean  fuzz  fuzz-commands  bench  bench-quick  bench-growth  bench-gate  bench-record  soak  vm-test  vm-capture  dist  release-check"

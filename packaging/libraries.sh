@@ -1,27 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds the libraries that stackreel links by emscripten, from the distribution's source packages, and copies their licences:
-#   libraries.sh DIR        writes DIR/include, DIR/lib and DIR/licences
+# Builds the libraries that stackreel links for another libc, from the distribution's source packages, and copies their licences:
+#   CC=COMPILER AR=AR libraries.sh DIR SOURCES      writes DIR/include, DIR/lib and DIR/licences, and keeps source packages in SOURCES
 set -eu
-mkdir -p "$1"
+mkdir -p "$1" "$2"
 dir=$(cd "$1" && pwd)
-mkdir -p "$dir/apt/parts" "$dir/apt/lists/partial" "$dir/source" "$dir/include" "$dir/lib" "$dir/licences"
+sources=$(cd "$2" && pwd)
+mkdir -p "$sources/apt/parts" "$sources/apt/lists/partial" "$dir/include" "$dir/lib" "$dir/licences"
+# Each compiler's libraries are built in the same folders.
+exec 9>"$sources/lock"
+flock 9
 
 # The system's package sources, but their source packages.
 for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
 	[ ! -f "$list" ] || sed -n 's/^deb /deb-src /p' "$list"
-done >"$dir/apt/parts/here.list"
+done >"$sources/apt/parts/here.list"
 for list in /etc/apt/sources.list.d/*.sources; do
 	[ ! -f "$list" ] || sed 's/^Types:.*/Types: deb-src/' "$list"
 	echo
-done >"$dir/apt/parts/here.sources"
-apt_options="-o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=$dir/apt/parts -o Dir::State::lists=$dir/apt/lists -o APT::Sandbox::User=root"
-apt-get -qq $apt_options update
+done >"$sources/apt/parts/here.sources"
+apt_options="-o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=$sources/apt/parts -o Dir::State::lists=$sources/apt/lists -o APT::Sandbox::User=root"
 
 # fetch PACKAGE: enters its source; a mirror need not have the newest version.
 fetch() {
-	cd "$dir/source"
+	cd "$sources"
 	if [ ! -d "$1" ]; then
+		[ -n "${updated-}" ] || apt-get -qq $apt_options update
+		updated=yes
 		mkdir "$1.new"
 		cd "$1.new"
 		for version in $(apt-cache $apt_options showsrc --only-source "$1" | sed -n 's/^Version: //p' | sort -rV); do
@@ -46,21 +51,10 @@ compile() {
 	done
 	shift
 	objects=$(mktemp -d "$dir/objects.XXXXXX")
-	printf '%s\n' "$@" | xargs -P2 -I{} sh -c 'emcc -O2 -w $0 -c "$1" -o "$2/$(echo "$1" | tr / _).o"' "$flags" {} "$objects"
+	printf '%s\n' "$@" | xargs -P2 -I{} sh -c '$CC -O2 -w $0 -c "$1" -o "$2/$(echo "$1" | tr / _).o"' "$flags" {} "$objects"
 	rm -f "$dir/lib/lib$library.a"
-	emar rcs "$dir/lib/lib$library.a" "$objects"/*.o
+	$AR rcs "$dir/lib/lib$library.a" "$objects"/*.o
 	rm -r "$objects"
-}
-
-# by_cmake LIBRARY TARGET OPTIONS...: the library that cmake's TARGET makes.
-by_cmake() {
-	library=$1 target=$2
-	[ ! -f "$dir/lib/lib$library.a" ] || return 0
-	shift 2
-	cmake -G Ninja -B "$dir/cmake" -DCMAKE_TOOLCHAIN_FILE="$(em-config EMSCRIPTEN_ROOT)/cmake/Modules/Platform/Emscripten.cmake" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF "$@" >/dev/null
-	ninja --quiet -j2 -C "$dir/cmake" "$target"
-	cp "$dir/cmake/lib$library.a" "$dir/lib/"
-	rm -r "$dir/cmake"
 }
 
 fetch zlib
@@ -92,7 +86,7 @@ cp src/liblzma/api/lzma.h "$dir/include/"
 cp src/liblzma/api/lzma/*.h "$dir/include/lzma/"
 # Decoders alone, as its configure would choose them; its cmake cannot find the byte order.
 compile lzma $(for part in api common check lz rangecoder lzma delta simple; do echo -Isrc/liblzma/$part; done) -Isrc/common \
-	-DHAVE_STDBOOL_H -DHAVE_STDINT_H -DHAVE_INTTYPES_H -DHAVE_STRING_H -DSIZEOF_SIZE_T=4 -DTUKLIB_SYMBOL_PREFIX=lzma_ \
+	-DHAVE_STDBOOL_H -DHAVE_STDINT_H -DHAVE_INTTYPES_H -DHAVE_STRING_H -DSIZEOF_SIZE_T=__SIZEOF_SIZE_T__ -DTUKLIB_SYMBOL_PREFIX=lzma_ \
 	-DHAVE_CHECK_CRC32 -DHAVE_CHECK_CRC64 -DHAVE_CHECK_SHA256 -DHAVE_DECODERS -DHAVE_DECODER_LZMA1 -DHAVE_DECODER_LZMA2 \
 	-DHAVE_DECODER_DELTA -DHAVE_DECODER_X86 -DHAVE_DECODER_ARM -DHAVE_DECODER_ARM64 -DHAVE_DECODER_ARMTHUMB -DHAVE_DECODER_POWERPC \
 	-DHAVE_DECODER_IA64 -DHAVE_DECODER_SPARC \
@@ -107,8 +101,18 @@ compile sodium -Isrc/libsodium/include -Isrc/libsodium/include/sodium -DCONFIGUR
 fetch capstone
 mkdir -p "$dir/include/capstone"
 cp include/capstone/*.h "$dir/include/capstone/"
-by_cmake capstone capstone-static -DCAPSTONE_BUILD_SHARED=OFF -DCAPSTONE_BUILD_TESTS=OFF -DCAPSTONE_BUILD_CSTOOL=OFF -DCAPSTONE_ARCHITECTURE_DEFAULT=OFF \
-	-DCAPSTONE_X86_SUPPORT=ON -DCAPSTONE_ARM64_SUPPORT=ON -DCAPSTONE_SYSZ_SUPPORT=ON
+compile capstone -Iinclude -DCAPSTONE_USE_SYS_DYN_MEM -DCAPSTONE_HAS_X86 -DCAPSTONE_HAS_ARM64 -DCAPSTONE_HAS_SYSZ \
+	-- *.c arch/X86/*.c arch/AArch64/*.c arch/SystemZ/*.c
+
+# For Linux, also its headers, and the sandbox.
+if [ "$CC" != emcc ]; then
+	ln -sfn /usr/include/linux /usr/include/asm-generic "/usr/include/$($CC -print-multiarch)/asm" "$dir/include/"
+	fetch libseccomp
+	sed 's/@VERSION_[A-Z]*@/0/' include/seccomp.h.in >include/seccomp.h
+	cp include/seccomp*.h "$dir/include/"
+	: >configure.h
+	compile seccomp -I. -Iinclude -I"$dir/include" -D_GNU_SOURCE -DHAVE_LINUX_SECCOMP_H -- $(find src -maxdepth 1 -name '*.c' ! -name arch-syscall-dump.c)
+fi
 
 # glibc's argp, as gnulib keeps it for other systems; what its configure would find.
 fetch gnulib
