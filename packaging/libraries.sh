@@ -58,15 +58,16 @@ compile() {
 }
 
 fetch zlib
-cp zlib.h zconf.h "$dir/include/"
+cp -p zlib.h zconf.h "$dir/include/"
 compile z -D_LARGEFILE64_SOURCE=1 -DHAVE_UNISTD_H -- *.c
 
 fetch libzstd
-cp lib/zstd.h lib/zstd_errors.h "$dir/include/"
+cp -p lib/zstd.h lib/zstd_errors.h "$dir/include/"
 compile zstd -DZSTD_DISABLE_ASM=1 -DZSTD_LEGACY_SUPPORT=0 -- lib/common/*.c lib/compress/*.c lib/decompress/*.c
 
 fetch elfutils
-cp libelf/libelf.h libelf/gelf.h libelf/elf.h libdw/dwarf.h "$dir/include/"
+cp -p libelf/libelf.h libelf/gelf.h libelf/elf.h libdw/dwarf.h "$dir/include/"
+cp COPYING COPYING-LGPLV3 "$dir/licences/"
 # What its configure would find; libelf's checksum of sections is not zlib's.
 cat >config.h <<'end'
 #define _GNU_SOURCE
@@ -82,8 +83,8 @@ compile elf -I. -Ilib -Ilibelf -I"$dir/include" -DHAVE_CONFIG_H -- libelf/*.c li
 
 fetch xz-utils
 mkdir -p "$dir/include/lzma"
-cp src/liblzma/api/lzma.h "$dir/include/"
-cp src/liblzma/api/lzma/*.h "$dir/include/lzma/"
+cp -p src/liblzma/api/lzma.h "$dir/include/"
+cp -p src/liblzma/api/lzma/*.h "$dir/include/lzma/"
 # Decoders alone, as its configure would choose them; its cmake cannot find the byte order.
 compile lzma $(for part in api common check lz rangecoder lzma delta simple; do echo -Isrc/liblzma/$part; done) -Isrc/common \
 	-DHAVE_STDBOOL_H -DHAVE_STDINT_H -DHAVE_INTTYPES_H -DHAVE_STRING_H -DSIZEOF_SIZE_T=__SIZEOF_SIZE_T__ -DTUKLIB_SYMBOL_PREFIX=lzma_ \
@@ -95,17 +96,19 @@ compile lzma $(for part in api common check lz rangecoder lzma delta simple; do 
 
 fetch libsodium
 sed 's/@SODIUM_LIBRARY_MINIMAL_DEF@//;s/@SODIUM_LIBRARY_[A-Z_]*@/0/;s/@VERSION@/0/' src/libsodium/include/sodium/version.h.in >src/libsodium/include/sodium/version.h
-cp -r src/libsodium/include/sodium.h src/libsodium/include/sodium "$dir/include/"
+cp -rp src/libsodium/include/sodium.h src/libsodium/include/sodium "$dir/include/"
 compile sodium -Isrc/libsodium/include -Isrc/libsodium/include/sodium -DCONFIGURED=1 -DHAVE_GETENTROPY=1 -- $(find src/libsodium -name '*.c')
 
 fetch capstone
 mkdir -p "$dir/include/capstone"
-cp include/capstone/*.h "$dir/include/capstone/"
+cp -p include/capstone/*.h "$dir/include/capstone/"
 compile capstone -Iinclude -DCAPSTONE_USE_SYS_DYN_MEM -DCAPSTONE_HAS_X86 -DCAPSTONE_HAS_ARM64 -DCAPSTONE_HAS_SYSZ \
 	-- *.c arch/X86/*.c arch/AArch64/*.c arch/SystemZ/*.c
 
 # For Linux, also its headers, and the sandbox.
-if [ "$CC" != emcc ]; then
+if [ "$CC" = emcc ]; then
+	cp /usr/share/doc/emscripten/copyright "$dir/licences/emscripten"
+else
 	ln -sfn /usr/include/linux /usr/include/asm-generic "/usr/include/$($CC -print-multiarch)/asm" "$dir/include/"
 	fetch libseccomp
 	sed 's/@VERSION_[A-Z]*@/0/' include/seccomp.h.in >include/seccomp.h
