@@ -309,11 +309,11 @@ npm_files := $(addprefix $(npm)/,package.json stackreel.js README.md)
 .PHONY: wasm-package
 wasm-package: $(npm)/module.js $(npm_files)
 	$(Q)mkdir -p $(npm)/licences && cp $(libraries)/licences/* LICENSE $(npm)/licences/
-$(npm)/module.js: $(cli_objects) $(O)/libstackreel.a host/wasm/node.js
+$(npm)/module.js: $(cli_objects) $(O)/libstackreel.a host/wasm/system.js host/wasm/node.js
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)emcc -O2 -sNODERAWFS -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=8MB -sMODULARIZE -sEXIT_RUNTIME -sNODEJS_CATCH_EXIT=0 \
-		-sNODEJS_CATCH_REJECTION=0 -sEXPORTED_RUNTIME_METHODS=ENV --js-library host/wasm/node.js -o $@ $(filter %.o %.a,$^) \
+		-sNODEJS_CATCH_REJECTION=0 -sEXPORTED_RUNTIME_METHODS=ENV $(patsubst %,--js-library %,$(filter %.js,$^)) -o $@ $(filter %.o %.a,$^) \
 		$(own_libs)
 $(npm_files): $(npm)/%: packaging/wasm/npm/%
 	$(call say,NPM,$@)

@@ -22,7 +22,7 @@ struct reel_error *reel_regular_file_open(const char *path, int *fd_ret, struct 
 	return NULL;
 }
 
-int reel_reopen(int fd); /* in node.js */
+int reel_reopen(int fd); /* in system.js */
 
 /* The place is open for reading already. */
 struct reel_error *reel_regular_file_reopen(int place, const char *name, int *fd_ret,
