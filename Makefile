@@ -215,10 +215,13 @@ $(O)/libstackreel.so.$(VERSION): $(library_objects) replay/libstackreel.map
 	$(Q)ln -sf $(@F) $(O)/libstackreel.so.$(ABI) && ln -sf $(@F) $(O)/libstackreel.so
 
 # The pages of `stackreel view` need no packages.
-page_files := $(page)/make-page.sh $(wildcard $(page)/*.html $(page)/*.css $(page)/*.js)
+drop_files := $(wildcard $(page)/drop*)
+page_files := $(filter-out $(drop_files),$(page)/make-page.sh $(wildcard $(page)/*.html $(page)/*.css $(page)/*.js))
 $(O)/page/page.html: page_main := main.js
 $(O)/page/firefox.html: page_main := firefox.js
-$(O)/page/page.html $(O)/page/firefox.html: $(page_files)
+$(O)/page/drop.html: page_main := drop.js
+$(O)/page/drop.html: $(drop_files)
+$(O)/page/page.html $(O)/page/firefox.html $(O)/page/drop.html: $(page_files)
 	$(call say,PAGE,$(@F))
 	$(Q)mkdir -p $(@D)
 	$(Q)$< $(@F) $(page_main) $@
@@ -286,10 +289,10 @@ $(O)/static/stackreel: $(cli_objects) $(static_objects) $(O)/libstackreel.a
 
 # With libraries built from source packages, and nothing that pkg-config finds.
 own = $(MAKE) --no-print-directory O=$(O)/$@ libraries=$(O)/$@/libraries CLANG= PKG_CONFIG=false
-# The command line as one module, and the npm package that runs it in node: packaging/wasm/README.md.
+# The command line as one module; the npm package that runs it in node, and the page that runs it in a browser: packaging/wasm/README.md.
 .PHONY: wasm
 wasm: $(O)/wasm/libraries/done
-	+$(Q)$(own) host=wasm CC=emcc AR=emar CFLAGS=-O2 CCACHE= wasm-package
+	+$(Q)$(own) host=wasm CC=emcc AR=emar CFLAGS=-O2 CCACHE= wasm-package $(O)/$@/stackreel.html
 $(O)/wasm/libraries/done: own_tools := CC=emcc AR=emar NODE_OPTIONS=--no-experimental-fetch
 
 # A static stackreel with musl, which needs no static libraries of the system.
@@ -309,12 +312,20 @@ npm_files := $(addprefix $(npm)/,package.json stackreel.js README.md)
 .PHONY: wasm-package
 wasm-package: $(npm)/module.js $(npm_files)
 	$(Q)mkdir -p $(npm)/licences && cp $(libraries)/licences/* LICENSE $(npm)/licences/
-$(npm)/module.js: $(cli_objects) $(O)/libstackreel.a host/wasm/system.js host/wasm/node.js
+module_objects := $(cli_objects) $(O)/libstackreel.a host/wasm/system.js
+link_module = emcc -O2 -sALLOW_MEMORY_GROWTH -sTOTAL_STACK=8MB -sMODULARIZE -sEXIT_RUNTIME $(patsubst %.js,--js-library %.js,$(filter %.js,$^)) -o $@ \
+	$(filter %.o %.a,$^) $(own_libs)
+$(npm)/module.js: $(module_objects) host/wasm/node.js
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)emcc -O2 -sNODERAWFS -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=8MB -sMODULARIZE -sEXIT_RUNTIME -sNODEJS_CATCH_EXIT=0 \
-		-sNODEJS_CATCH_REJECTION=0 -sEXPORTED_RUNTIME_METHODS=ENV $(patsubst %,--js-library %,$(filter %.js,$^)) -o $@ $(filter %.o %.a,$^) \
-		$(own_libs)
+	$(Q)$(link_module) -sNODERAWFS -sMAXIMUM_MEMORY=4GB -sNODEJS_CATCH_EXIT=0 -sNODEJS_CATCH_REJECTION=0 -sEXPORTED_RUNTIME_METHODS=ENV
+$(O)/page/module.js: $(module_objects) host/wasm/page.js
+	$(call say,LD,$@)
+	$(Q)$(link_module) -sENVIRONMENT=worker -sEXPORT_NAME=stackreelModule -sINVOKE_RUN=0 -sMAXIMUM_MEMORY=2GB -lworkerfs.js \
+		-sEXPORTED_RUNTIME_METHODS=FS,WORKERFS,callMain
+$(O)/stackreel.html: packaging/wasm/page.sh packaging/wasm/npm/README.md $(page)/drop_worker.js $(O)/page/drop.html $(O)/page/page.html $(O)/page/module.js
+	$(call say,PAGE,$@)
+	$(Q)VERSION=$(VERSION) packaging/wasm/page.sh $(filter $(O)/%,$^) LICENSE $(libraries)/licences/* >$@
 $(npm_files): $(npm)/%: packaging/wasm/npm/%
 	$(call say,NPM,$@)
 	$(Q)mkdir -p $(@D)

@@ -1,5 +1,6 @@
 #!/bin/bash
-# make-page.sh HTML MAIN OUT - puts a page of `stackreel view` together: HTML with page.css, and the module MAIN with those that it imports, as one script.
+# make-page.sh HTML MAIN OUT - puts a page of `stackreel view` together: HTML with page.css and the style sheet of MAIN's name, if there is one; and
+# the module MAIN with those that it imports, as one script.
 #
 # No packages are needed: a module becomes a function that returns what it exports, in the order of imports, which may not form a circle. Each
 # import is a line `import { a, b } from "./file.js";`, and exports are declarations: `export function`, `export const`, `export class`.
@@ -67,7 +68,9 @@ trap 'rm -rf "$work"' EXIT
     printf '\n"use strict";\n\n'
     for file in "${order[@]}"; do module "$file"; done
 } >"$work/script"
-! grep -qiE '</(script|style)|<!--' "$work/script" page.css || fail "a script or style sheet can't be part of a page as it is"
+{ echo && cat page.css; } >"$work/style"
+[ ! -f "${main%.js}.css" ] || cat "${main%.js}.css" >>"$work/style"
+! grep -qiE '</(script|style)|<!--' "$work/script" "$work/style" || fail "a script or style sheet can't be part of a page as it is"
 ! grep -q $'\r' "$work/script" || fail "a carriage return, which browsers take for a line's end"
 
 # hash FILE: as policies name it
@@ -76,7 +79,6 @@ hash() {
     printf "'sha256-%s'" "$(printf "$(sha256sum <"$1" | sed -E 's/ .*//; s/../\\x&/g')" | base64)"
 }
 
-{ echo && cat page.css; } >"$work/style"
 script=$(hash "$work/script") style=$(hash "$work/style")
 while IFS= read -r line; do
     case $line in
