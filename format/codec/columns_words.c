@@ -11,6 +11,33 @@
 #define NOTED_ENOUGH 32
 #define NOTED_MAX    (NOTED_ENOUGH + REEL_STEP_BYTES / 4)
 
+/* ---- words without branches --------------------------------------------------------- */
+
+/*
+ * As in words.h, for words that are all known, so that none waits for the one before: a branch on
+ * what a word is would be unpredictable.  (The decoder guesses better than it waits.)
+ */
+static inline uint64_t choose(bool condition, uint64_t yes, uint64_t no)
+{
+	return no ^ ((yes ^ no) & -(uint64_t)condition);
+}
+
+static inline uint64_t relative_of(uint64_t word, const struct reel_word_place *place)
+{
+	uint64_t distance = word - place->address;
+	bool is_stack = (word - place->stack <= place->size) & !(distance & (place->bytes - 1));
+
+	return choose(is_stack, distance | REEL_WORD_RELATIVE, word);
+}
+
+static inline bool predicts(uint64_t prediction, uint64_t word, const struct reel_word_place *place)
+{
+	uint64_t target = place->address + (uint64_t)((int64_t)(prediction << 1) >> 1);
+	uint64_t predicted = choose(prediction >> 63, target, prediction);
+
+	return (place->bytes == 4 ? predicted & UINT32_MAX : predicted) == word;
+}
+
 /* ---- streams ------------------------------------------------------------------- */
 
 static inline void put(struct reel_buffer *stream, uint64_t byte)
@@ -95,36 +122,37 @@ static unsigned put_word(struct reel_columns *columns, uint64_t word, unsigned b
 	return REEL_WORD_KNOWN;
 }
 
-static inline __attribute__((always_inline)) unsigned encode_word(
-	struct reel_columns *columns, uint64_t word, uint64_t relative,
+/* An unpredicted word's token. */
+static inline unsigned put_unpredicted(struct reel_columns *columns, uint64_t word,
+				       const struct reel_word_place *place)
+{
+	if (!word)
+		return REEL_WORD_ZERO;
+	return reel_word_is_stack(word, place) ? put_stack_word(columns, word, place)
+					       : put_word(columns, word, place->bytes);
+}
+
+/* The word's token if it is predicted, else a higher number. */
+static inline __attribute__((always_inline)) unsigned predict(
+	struct reel_word_model *model, uint64_t word, uint64_t relative,
 	struct reel_word_predictions predictions, const struct reel_word_place *place)
 {
-	struct reel_word_model *model = &columns->model;
-	bool is_by_place =
-		reel_word_of_prediction(model->by_place[predictions.place], place) == word;
-	bool is_by_words =
-		reel_word_of_prediction(model->by_words[predictions.words], place) == word;
-	unsigned token;
+	bool by_place = predicts(model->by_place[predictions.place], word, place);
+	bool by_words = predicts(model->by_words[predictions.words], word, place);
 
-	/* A single branch: which of the two it is would be unpredictable. */
-	if (is_by_place | is_by_words)
-		token = is_by_place ? REEL_WORD_BY_PLACE : REEL_WORD_BY_WORDS;
-	else if (!word)
-		token = REEL_WORD_ZERO;
-	else if (reel_word_is_stack(word, place))
-		token = put_stack_word(columns, word, place);
-	else
-		token = put_word(columns, word, place->bytes);
 	reel_word_model_update(model, predictions, relative);
-	return token;
+	return !by_place + !(by_place | by_words);
 }
 
 void reel_columns_encode_word(struct reel_columns *columns, uint64_t word,
 			      const struct reel_word_place *place)
 {
-	put(&columns->out[REEL_STREAM_TOKENS],
-	    encode_word(columns, word, reel_word_relative(word, place),
-			reel_word_predictions_at(place), place));
+	unsigned token = predict(&columns->model, word, relative_of(word, place),
+				 reel_word_predictions_at(place), place);
+
+	if (token > REEL_WORD_BY_WORDS)
+		token = put_unpredicted(columns, word, place);
+	put(&columns->out[REEL_STREAM_TOKENS], token);
 }
 
 /* ---- the words that differ ------------------------------------------------------- */
@@ -207,8 +235,7 @@ static inline __attribute__((always_inline)) uint64_t relative_at(const struct r
 	if (offset >= walk->end)
 		return 0;
 	place->address = walk->address + offset;
-	return reel_word_relative(reel_load_target(walk->bytes + offset, place->bytes, big_endian),
-				  place);
+	return relative_of(reel_load_target(walk->bytes + offset, place->bytes, big_endian), place);
 }
 
 static inline __attribute__((always_inline)) void encode_noted(struct reel_columns *columns,
@@ -223,7 +250,8 @@ static inline __attribute__((always_inline)) void encode_noted(struct reel_colum
 	};
 	struct reel_word_predictions predictions[NOTED_MAX];
 	uint64_t relatives[NOTED_MAX];
-	uint8_t tokens[NOTED_MAX];
+	uint8_t tokens[NOTED_MAX], unpredicted[NOTED_MAX];
+	size_t n_unpredicted = 0;
 
 	for (size_t i = 0; i < noted->n; i++) {
 		size_t at = noted->offsets[i];
@@ -236,13 +264,23 @@ static inline __attribute__((always_inline)) void encode_noted(struct reel_colum
 		__builtin_prefetch(&columns->model.by_place[predictions[i].place]);
 		__builtin_prefetch(&columns->model.by_words[predictions[i].words]);
 	}
+	/* No branch for each word: which of them are predicted is unpredictable. */
 	for (size_t i = 0; i < noted->n; i++) {
 		size_t at = noted->offsets[i];
 
 		place.address = walk->address + at;
-		tokens[i] = (uint8_t)encode_word(
-			columns, reel_load_target(walk->bytes + at, bytes, big_endian),
-			relatives[i], predictions[i], &place);
+		tokens[i] = (uint8_t)predict(&columns->model,
+					     reel_load_target(walk->bytes + at, bytes, big_endian),
+					     relatives[i], predictions[i], &place);
+		unpredicted[n_unpredicted] = (uint8_t)i;
+		n_unpredicted += tokens[i] > REEL_WORD_BY_WORDS;
+	}
+	for (size_t i = 0; i < n_unpredicted; i++) {
+		size_t at = noted->offsets[unpredicted[i]];
+
+		place.address = walk->address + at;
+		tokens[unpredicted[i]] = (uint8_t)put_unpredicted(
+			columns, reel_load_target(walk->bytes + at, bytes, big_endian), &place);
 	}
 	reel_buffer_append(&columns->out[REEL_STREAM_TOKENS], tokens, noted->n);
 }
