@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/id_table.h"
 #include "elf/go_table.h"
@@ -48,7 +49,7 @@ struct maker {
 	struct reel_elf_file *file;
 	const struct reel_arch *arch;
 	struct reel_cfi_row defaults; /* registers that callees preserve */
-	const struct reel_hit_image_options *options;
+	struct reel_hit_image_options options;
 	struct reel_address_ranges code; /* read from the file */
 	struct reel_address_ranges data; /* present in the file */
 	uint64_t work_left;
@@ -384,8 +385,8 @@ static struct reel_error *take_address(struct maker *maker, uint64_t address, bo
 		need_function(maker, address);
 		maker->follows_calls = true;
 	}
-	return maker->options->no_symbols || maker->options->everything ? NULL
-									: add_name(maker, address);
+	return maker->options.no_symbols || maker->options.everything ? NULL
+								      : add_name(maker, address);
 }
 
 static struct reel_error *take_hit(struct maker *maker, uint64_t hit)
@@ -426,9 +427,9 @@ static struct reel_error *open_parts(struct maker *maker)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "for a different CPU");
 	reel_cfi_run_program(maker->arch, maker->arch->defaults, &maker->defaults);
 	TRY(reel_module_cfi_create(maker->file, NULL, maker->arch, &maker->cfi));
-	TRY(reel_symbol_table_create(maker->file, maker->options->debug, &maker->table));
+	TRY(reel_symbol_table_create(maker->file, maker->options.debug, &maker->table));
 	TRY(reel_embedded_symbols_create(&maker->symbols));
-	if (maker->options->no_symbols)
+	if (maker->options.no_symbols)
 		return NULL;
 	error = reel_go_table_open(maker->file, &maker->go_table);
 	if (!error || reel_error_code(error) == REEL_ERROR_NO_MEMORY)
@@ -437,46 +438,14 @@ static struct reel_error *open_parts(struct maker *maker)
 	return NULL;
 }
 
-static struct reel_error *make(struct maker *maker, const uint64_t *hits, size_t n,
-			       struct reel_buffer *ret)
-{
-	TRY(open_parts(maker));
-	reel_elf_file_data_ranges(maker->file, &maker->data);
-	maker->work_left = WORK_FREE + WORK_EACH * (uint64_t)n;
-	if (maker->options->everything)
-		maker->work_left += maker->options->limit; /* of names */
-	reel_cfi_keep_hits(maker->cfi);
-	reel_elf_file_keep_reads(maker->file, &maker->code);
-	if (maker->options->everything && !reel_cfi_hit_all(maker->cfi))
-		return reel_error_no_memory();
-	if (maker->options->everything && !maker->options->no_symbols)
-		TRY(add_all_names(maker));
-	for (size_t i = 0; i < n && maker->work_left; i++)
-		TRY(take_hit(maker, hits[i]));
-	/* It has no caller, nor has the code that it jumps to. */
-	if (reel_elf_file_entry(maker->file))
-		need_body(maker, reel_elf_file_entry(maker->file), UNCALLED_MAX);
-	/* Again, with all hits known. */
-	for (size_t i = 0; maker->follows_calls && i < n && maker->work_left; i++)
-		follow_calls(maker, hits[i]);
-	if (!maker->work_left)
-		return reel_error_create(REEL_ERROR_UNSUPPORTED,
-					 "symbols, code and unwind information take too much "
-					 "work: not written by a linker");
-	if (maker->data.failed)
-		return reel_error_no_memory();
-	reel_elf_file_keep_reads(maker->file, NULL);
-	reel_address_ranges_tidy(&maker->code);
-	reel_embedded_symbols_join(&maker->symbols);
-	return reel_image_parts_write(
-		&(struct reel_image_parts){
-			.file = maker->file,
-			.cfi = maker->cfi,
-			.code = &maker->code,
-			.symbols = &maker->symbols,
-		},
-		maker->options->limit, ret);
-}
+/* ---- images -------------------------------------------------------------------------------- */
+
+struct reel_hit_imager {
+	struct maker maker;
+	/* Of the last image; NULL: there is none, so the maker has nothing yet. */
+	uint64_t *hits;
+	size_t n_hits;
+};
 
 static void free_named(void *context, struct reel_id_entry *entry)
 {
@@ -484,18 +453,11 @@ static void free_named(void *context, struct reel_id_entry *entry)
 	free(entry);
 }
 
-struct reel_error *reel_hit_image_make(struct reel_elf_file *file, const uint64_t *hits, size_t n,
-				       const struct reel_hit_image_options *options,
-				       struct reel_buffer *ret)
+static void forget(struct reel_hit_imager *imager)
 {
-	struct maker *maker = calloc(1, sizeof(*maker));
-	struct reel_error *error;
+	struct maker *maker = &imager->maker;
 
-	if (!maker)
-		return reel_error_no_memory();
-	maker->file = file;
-	maker->options = options;
-	error = make(maker, hits, n, ret);
+	reel_elf_file_keep_reads(maker->file, NULL);
 	reel_address_ranges_free(&maker->code);
 	reel_address_ranges_free(&maker->data);
 	reel_id_table_visit(&maker->named, free_named, NULL);
@@ -504,6 +466,148 @@ struct reel_error *reel_hit_image_make(struct reel_elf_file *file, const uint64_
 	reel_go_table_close(maker->go_table);
 	reel_symbol_table_destroy(maker->table);
 	reel_cfi_destroy(maker->cfi);
-	free(maker);
+	free(imager->hits);
+	*imager = (struct reel_hit_imager){
+		.maker = { .file = maker->file, .options = maker->options },
+	};
+}
+
+static struct reel_error *begin(struct maker *maker, size_t limit)
+{
+	TRY(open_parts(maker));
+	reel_elf_file_data_ranges(maker->file, &maker->data);
+	maker->work_left = WORK_FREE;
+	if (maker->options.everything)
+		maker->work_left += limit; /* of names */
+	reel_cfi_keep_hits(maker->cfi);
+	reel_elf_file_keep_reads(maker->file, &maker->code);
+	if (maker->options.everything && !reel_cfi_hit_all(maker->cfi))
+		return reel_error_no_memory();
+	return maker->options.everything && !maker->options.no_symbols ? add_all_names(maker)
+								       : NULL;
+}
+
+/* Finds the hits that the last image did not have; false if it had others. */
+static bool find_new(const struct reel_hit_imager *imager, const uint64_t *hits, size_t n,
+		     uint64_t *new_ret, size_t *n_new_ret)
+{
+	size_t known = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (known < imager->n_hits && imager->hits[known] == hits[i])
+			known++;
+		else
+			new_ret[(*n_new_ret)++] = hits[i];
+	}
+	return known == imager->n_hits;
+}
+
+static struct reel_error *take_hits(struct maker *maker, const uint64_t *hits, size_t n,
+				    const uint64_t *all, size_t n_all)
+{
+	bool followed = maker->follows_calls;
+
+	maker->work_left += WORK_EACH * (uint64_t)n;
+	for (size_t i = 0; i < n && maker->work_left; i++)
+		TRY(take_hit(maker, hits[i]));
+	/* It has no caller, nor has the code that it jumps to. */
+	if (reel_elf_file_entry(maker->file))
+		need_body(maker, reel_elf_file_entry(maker->file), UNCALLED_MAX);
+	/* Again, with all hits known. */
+	for (size_t i = 0; maker->follows_calls && !followed && i < n_all && maker->work_left; i++)
+		follow_calls(maker, all[i]);
+	if (!maker->work_left)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "symbols, code and unwind information take too much "
+					 "work: not written by a linker");
+	return maker->data.failed ? reel_error_no_memory() : NULL;
+}
+
+static struct reel_error *write_image(struct maker *maker, size_t limit, struct reel_buffer *ret)
+{
+	/* The maker's own stay where they were added. */
+	struct reel_embedded_symbols symbols = maker->symbols;
+	size_t size = symbols.n * sizeof(*symbols.all);
+	_cleanup_free_ struct reel_embedded_symbol *all = malloc(size + 1);
+
+	if (!all)
+		return reel_error_no_memory();
+	if (size)
+		memcpy(all, symbols.all, size);
+	symbols.all = all;
+	reel_address_ranges_tidy(&maker->code);
+	reel_embedded_symbols_join(&symbols);
+	return reel_image_parts_write(
+		&(struct reel_image_parts){
+			.file = maker->file,
+			.cfi = maker->cfi,
+			.code = &maker->code,
+			.symbols = &symbols,
+		},
+		limit, ret);
+}
+
+static struct reel_error *make(struct reel_hit_imager *imager, const uint64_t *hits, size_t n,
+			       size_t limit, struct reel_buffer *ret)
+{
+	_cleanup_free_ uint64_t *more = calloc(n + 1, sizeof(*more));
+	struct maker *maker = &imager->maker;
+	struct reel_error *error;
+	size_t n_more = 0;
+
+	if (!more)
+		return reel_error_no_memory();
+	if (!find_new(imager, hits, n, more, &n_more)) {
+		forget(imager);
+		n_more = 0;
+		find_new(imager, hits, n, more, &n_more);
+	}
+	if (!imager->hits)
+		TRY(begin(maker, limit));
+	reel_elf_file_keep_reads(maker->file, &maker->code);
+	error = take_hits(maker, more, n_more, hits, n);
+	reel_elf_file_keep_reads(maker->file, NULL);
+	if (!error)
+		error = write_image(maker, limit, ret);
+	if (error)
+		return error;
+	if (n)
+		memcpy(more, hits, n * sizeof(*hits));
+	free(imager->hits);
+	imager->hits = more;
+	imager->n_hits = n;
+	more = NULL;
+	return NULL;
+}
+
+struct reel_error *reel_hit_imager_create(struct reel_elf_file *file,
+					  const struct reel_hit_image_options *options,
+					  struct reel_hit_imager **ret)
+{
+	struct reel_hit_imager *imager = calloc(1, sizeof(*imager));
+
+	if (!imager)
+		return reel_error_no_memory();
+	imager->maker.file = file;
+	imager->maker.options = *options;
+	*ret = imager;
+	return NULL;
+}
+
+void reel_hit_imager_destroy(struct reel_hit_imager *imager)
+{
+	if (!imager)
+		return;
+	forget(imager);
+	free(imager);
+}
+
+struct reel_error *reel_hit_imager_make(struct reel_hit_imager *imager, const uint64_t *hits,
+					size_t n, size_t limit, struct reel_buffer *ret)
+{
+	struct reel_error *error = make(imager, hits, n, limit, ret);
+
+	if (error)
+		forget(imager);
 	return error;
 }

@@ -15,17 +15,26 @@
 struct reel_hit_image_options {
 	bool no_symbols;
 	bool everything; /* all FDEs and all symbols; code only as the hits need it */
-	size_t limit;	 /* bytes */
 	/* The file's debug file, with symbols for code that the file's own do not name; or NULL. */
 	struct reel_elf_file *debug;
 };
 
+/* Keeps what an image's hits need: the next image, for these hits and more, only costs the new ones. */
+struct reel_hit_imager;
+
 /*
- * Some of the hits may not be code.  The file cannot be used afterwards: its reads are recorded.
- * UNSUPPORTED if the image would be larger than the limit, or the file's CPU is unknown.
+ * `file` and `options.debug` are borrowed, and not to be used otherwise: their reads are recorded.
  */
-struct reel_error *reel_hit_image_make(struct reel_elf_file *file, const uint64_t *hits, size_t n,
-				       const struct reel_hit_image_options *options,
-				       struct reel_buffer *ret) REEL_MUST_CHECK;
+struct reel_error *reel_hit_imager_create(struct reel_elf_file *file,
+					  const struct reel_hit_image_options *options,
+					  struct reel_hit_imager **ret) REEL_MUST_CHECK;
+void reel_hit_imager_destroy(struct reel_hit_imager *imager);
+/*
+ * The image for hits in ascending order, some of which may not be code.
+ * UNSUPPORTED if it would be larger than `limit`, or the file's CPU is unknown.
+ */
+struct reel_error *reel_hit_imager_make(struct reel_hit_imager *imager, const uint64_t *hits,
+					size_t n, size_t limit,
+					struct reel_buffer *ret) REEL_MUST_CHECK;
 
 #endif

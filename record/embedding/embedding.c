@@ -783,6 +783,8 @@ void reel_embedding_restart(struct reel_embedding *embedding)
 	uint64_t now = reel_now();
 
 	embedding->turn++;
+	/* The helper keeps files open as well. */
+	reel_image_asker_rest(embedding->options.asker);
 	if (embedding->timeline)
 		reel_timeline_visit_all(embedding->timeline, use_module, embedding);
 	embedding->n_hits = 0;

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "elf/image/hit_image.h"
@@ -18,6 +19,18 @@
 
 /* Lower than the recorder's (spawner.c): samples do not wait for this. */
 #define PRIORITY 0
+
+/* Files whose further hits cost only themselves, the most recent first; the bytes of all of them limit
+ * what their symbols take. */
+#define KEPT	  24
+#define KEPT_SIZE (64u << 20)
+
+struct kept {
+	struct reel_hit_imager *imager; /* NULL: none */
+	struct reel_elf_file *file, *debug;
+	struct stat status;
+	bool has_debug; /* a debug file was given, though perhaps not the right one */
+};
 
 static void prepare(void)
 {
@@ -60,27 +73,99 @@ static struct reel_elf_file *open_debug_file(int fd, const struct reel_elf_file 
 	return NULL;
 }
 
-static struct reel_error *make_image(const int fds[2], const struct image_request *request,
-				     const uint64_t *offsets, struct reel_buffer *ret)
+/* Whether it is the file that `status` describes, unchanged. */
+static bool is_kept(const struct kept *kept, const struct stat *status, bool has_debug)
+{
+	const struct stat *mine = &kept->status;
+
+	return kept->imager && kept->has_debug == has_debug && mine->st_dev == status->st_dev &&
+	       mine->st_ino == status->st_ino && mine->st_size == status->st_size &&
+	       mine->st_mtim.tv_sec == status->st_mtim.tv_sec &&
+	       mine->st_mtim.tv_nsec == status->st_mtim.tv_nsec;
+}
+
+static void kept_close(struct kept *kept)
+{
+	reel_hit_imager_destroy(kept->imager);
+	reel_elf_file_close(kept->debug);
+	reel_elf_file_close(kept->file);
+	*kept = (struct kept){ 0 };
+}
+
+/* Closes what it does not keep. */
+static struct reel_error *kept_open(struct kept *kept, const int fds[2],
+				    const struct image_request *request, const struct stat *status)
 {
 	struct reel_hit_image_options options = {
 		.everything = request->everything,
 		.no_symbols = request->no_symbols,
-		.limit = (size_t)request->limit,
 	};
-	struct reel_elf_file *file;
 	/* The recorder adds the file's name. */
-	struct reel_error *error = reel_elf_file_open_descriptor(fds[0], "it", &file);
+	struct reel_error *error = reel_elf_file_open_descriptor(fds[0], "it", &kept->file);
 
 	if (error) {
 		if (fds[1] >= 0)
 			close(fds[1]);
 		return error;
 	}
-	options.debug = open_debug_file(fds[1], file);
-	error = reel_hit_image_make(file, offsets, (size_t)request->n_offsets, &options, ret);
-	reel_elf_file_close(options.debug);
-	reel_elf_file_close(file);
+	kept->status = *status;
+	kept->has_debug = fds[1] >= 0;
+	options.debug = kept->debug = open_debug_file(fds[1], kept->file);
+	return reel_hit_imager_create(kept->file, &options, &kept->imager);
+}
+
+/* Moves the file to the front.  If it is new, the place is empty, and the last one is closed. */
+static void find_kept(struct kept all[KEPT], const struct stat *status, bool has_debug)
+{
+	struct kept found;
+	size_t i = 0;
+
+	while (i < KEPT - 1 && !is_kept(&all[i], status, has_debug))
+		i++;
+	if (!is_kept(&all[i], status, has_debug))
+		kept_close(&all[i]);
+	found = all[i];
+	memmove(all + 1, all, i * sizeof(*all));
+	all[0] = found;
+}
+
+static void close_excess(struct kept all[KEPT])
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < KEPT; i++) {
+		uint64_t size = (uint64_t)all[i].status.st_size;
+
+		if (size > KEPT_SIZE - sum)
+			kept_close(&all[i]);
+		else
+			sum += size;
+	}
+}
+
+static struct reel_error *make_image(struct kept all[KEPT], const int fds[2],
+				     const struct image_request *request, const uint64_t *offsets,
+				     struct reel_buffer *ret)
+{
+	struct reel_error *error = NULL;
+	struct stat status = { 0 };
+
+	if (fstat(fds[0], &status))
+		status.st_size = INT64_MAX; /* not kept */
+	find_kept(all, &status, fds[1] >= 0);
+	if (all[0].imager) {
+		close(fds[0]);
+		if (fds[1] >= 0)
+			close(fds[1]);
+	} else {
+		error = kept_open(&all[0], fds, request, &status);
+	}
+	if (!error)
+		error = reel_hit_imager_make(all[0].imager, offsets, (size_t)request->n_offsets,
+					     (size_t)request->limit, ret);
+	if (error)
+		kept_close(&all[0]);
+	close_excess(all);
 	return error;
 }
 
@@ -101,7 +186,7 @@ static bool send_answer(int socket, struct reel_error *error, const struct reel_
 	return sent;
 }
 
-static bool answer_one(int socket)
+static bool answer_one(int socket, struct kept all[KEPT])
 {
 	_cleanup_buffer_ struct reel_buffer image = { 0 };
 	_cleanup_error_ struct reel_error *error = NULL;
@@ -117,14 +202,18 @@ static bool answer_one(int socket)
 	offsets = calloc((size_t)request.n_offsets + 1, sizeof(*offsets));
 	if (!offsets || !receive_offsets(socket, offsets, request.n_offsets))
 		return false;
-	error = make_image(fds, &request, offsets, &image);
+	error = make_image(all, fds, &request, offsets, &image);
 	return send_answer(socket, error, &image);
 }
 
 static void answer_all(int socket)
 {
-	while (answer_one(socket))
+	struct kept all[KEPT] = { 0 };
+
+	while (answer_one(socket, all))
 		;
+	for (size_t i = 0; i < KEPT; i++)
+		kept_close(&all[i]);
 }
 
 void reel_image_answers(int socket)

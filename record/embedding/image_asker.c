@@ -26,8 +26,8 @@ static const struct reel_helper_limits limits = {
 	.memory = UINT64_C(2) << 30,
 	/* See HELPER_WORK_MAX. */
 	.cpu_seconds = 10,
-	/* A file and its debug file, sockets, and some to spare. */
-	.files = 16,
+	/* Files that the helper keeps, with their debug files; sockets, and some to spare. */
+	.files = 64,
 };
 
 struct reel_image_asker {

@@ -55,8 +55,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct reel_hit_image_options options = {
 		.no_symbols = flags & 1,
 		.everything = flags & 2,
-		.limit = flags & 4 ? 4096 : 1 << 20,
 	};
+	const size_t limit = flags & 4 ? 4096 : 1 << 20;
+	struct reel_hit_imager *imager;
 	struct reel_buffer image = { 0 };
 	struct reel_elf_file *file;
 	uint64_t hits[HITS_MAX];
@@ -71,10 +72,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!rest.size ||
 	    !fuzz_fine(reel_elf_file_open_memory(rest.data, rest.size, "file", &file)))
 		return 0;
-	if (fuzz_fine(reel_hit_image_make(file, hits, n, &options, &image))) {
-		must_be(image.size <= options.limit, "an image within its limit");
-		check_image(file, &image);
+	must(reel_hit_imager_create(file, &options, &imager));
+	for (uint8_t part = flags & 8 ? n / 2 : n;; part = n) {
+		image.size = 0;
+		if (fuzz_fine(reel_hit_imager_make(imager, hits, part, limit, &image))) {
+			must_be(image.size <= limit, "an image within its limit");
+			check_image(file, &image);
+		}
+		if (part == n)
+			break;
 	}
+	reel_hit_imager_destroy(imager);
 	reel_buffer_free(&image);
 	reel_elf_file_close(file);
 	return 0;

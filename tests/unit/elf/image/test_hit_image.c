@@ -82,6 +82,19 @@ static struct reel_elf_file *open_self(void)
 	return NULL;
 }
 
+static struct reel_error *make_once(struct reel_elf_file *file, const uint64_t *hits, size_t n,
+				    const struct reel_hit_image_options *options, size_t limit,
+				    struct reel_buffer *ret)
+{
+	struct reel_hit_imager *imager;
+	struct reel_error *error;
+
+	assert_success(reel_hit_imager_create(file, options, &imager));
+	error = reel_hit_imager_make(imager, hits, n, limit, ret);
+	reel_hit_imager_destroy(imager);
+	return error;
+}
+
 static struct made make(const struct reel_hit_image_options *options)
 {
 	struct made made = { 0 };
@@ -93,7 +106,7 @@ static struct made make(const struct reel_hit_image_options *options)
 	made.hit = address_of(made.file, "hit_function");
 	made.other = address_of(made.file, "other_function");
 	hit = offset_of(made.file, made.hit) | REEL_HIT_IS_PC;
-	assert_success(reel_hit_image_make(made.file, &hit, 1, options, &made.bytes));
+	assert_success(make_once(made.file, &hit, 1, options, LIMIT, &made.bytes));
 	assert_success(reel_elf_file_open_embedded(made.bytes.bytes, made.bytes.size, "image",
 						   &made.image));
 	assert_success(reel_module_cfi_create(made.file, NULL, arch, &made.file_cfi));
@@ -114,7 +127,7 @@ static void end(struct made *made)
 
 TEST(what_was_hit_is_in_it)
 {
-	struct made made = make(&(struct reel_hit_image_options){ .limit = LIMIT });
+	struct made made = make(&(struct reel_hit_image_options){ 0 });
 	const struct reel_symbol *symbol = reel_symbol_table_find(made.symbols, made.hit);
 	uint8_t of_file[16], of_image[16];
 	struct reel_cfi_row row, row_of_file;
@@ -139,7 +152,7 @@ TEST(what_was_hit_is_in_it)
 
 TEST(what_was_not_hit_is_not)
 {
-	struct made made = make(&(struct reel_hit_image_options){ .limit = LIMIT });
+	struct made made = make(&(struct reel_hit_image_options){ 0 });
 	const struct reel_symbol *symbol = reel_symbol_table_find(made.symbols, made.other);
 	uint64_t begin, end_of;
 	uint8_t byte;
@@ -154,8 +167,7 @@ TEST(what_was_not_hit_is_not)
 
 TEST(everything_is_if_that_is_wanted)
 {
-	struct made made =
-		make(&(struct reel_hit_image_options){ .limit = LIMIT, .everything = true });
+	struct made made = make(&(struct reel_hit_image_options){ .everything = true });
 	const struct reel_symbol *symbol = reel_symbol_table_find(made.symbols, made.other);
 	uint64_t begin, end_of;
 
@@ -167,8 +179,7 @@ TEST(everything_is_if_that_is_wanted)
 
 TEST(names_can_be_left_out)
 {
-	struct made made =
-		make(&(struct reel_hit_image_options){ .limit = LIMIT, .no_symbols = true });
+	struct made made = make(&(struct reel_hit_image_options){ .no_symbols = true });
 	uint64_t begin, end_of;
 
 	assert_null(reel_symbol_table_find(made.symbols, made.hit));
@@ -179,12 +190,12 @@ TEST(names_can_be_left_out)
 
 TEST(too_much_is_refused)
 {
-	const struct reel_hit_image_options options = { .limit = 4096, .everything = true };
+	const struct reel_hit_image_options options = { .everything = true };
 	struct reel_buffer image = { 0 };
 	struct reel_elf_file *file;
 
 	assert_success(reel_elf_file_open("/proc/self/exe", &file));
-	assert_error(reel_hit_image_make(file, NULL, 0, &options, &image), REEL_ERROR_UNSUPPORTED);
+	assert_error(make_once(file, NULL, 0, &options, 4096, &image), REEL_ERROR_UNSUPPORTED);
 	reel_buffer_free(&image);
 	reel_elf_file_close(file);
 }
@@ -192,14 +203,53 @@ TEST(too_much_is_refused)
 /* Hits come from an untrusted stack: any address. */
 TEST(no_code_is_no_harm)
 {
-	const struct reel_hit_image_options options = { .limit = LIMIT };
+	const struct reel_hit_image_options options = { 0 };
 	const uint64_t hits[] = { 0, 1, 4096, UINT32_MAX, INT64_MAX, REEL_HIT_IS_PC, UINT64_MAX };
 	struct reel_buffer image = { 0 };
 	struct reel_elf_file *file;
 
 	file = open_self();
 	assert_success(
-		reel_hit_image_make(file, hits, sizeof(hits) / sizeof(*hits), &options, &image));
+		make_once(file, hits, sizeof(hits) / sizeof(*hits), &options, LIMIT, &image));
+	reel_buffer_free(&image);
+	reel_elf_file_close(file);
+}
+
+/* Every 256th byte of the file, a part of them first: as if all had been hit at once. */
+TEST(images_grow_to_what_all_hits_need)
+{
+	static uint64_t all[4096], some[4096];
+	const struct reel_hit_image_options options = { 0 };
+	struct reel_buffer once = { 0 }, image = { 0 };
+	struct reel_hit_imager *imager;
+	struct reel_elf_file *file = open_self();
+	size_t n_some = 0, n = sizeof(all) / sizeof(*all);
+
+	for (size_t i = 0; i < n; i++)
+		all[i] = 256 * i;
+	assert_success(make_once(file, all, n, &options, LIMIT, &once));
+	assert_success(reel_hit_imager_create(file, &options, &imager));
+	for (unsigned int part = 5; part; part--) {
+		n_some = 0;
+		for (size_t i = 0; i < n; i++)
+			if (part == 1 || i % part == 3)
+				some[n_some++] = all[i];
+		image.size = 0;
+		/* Those of one part are not among those of the next: it begins again. */
+		assert_success(reel_hit_imager_make(imager, some, n_some, LIMIT, &image));
+		image.size = 0;
+		assert_success(reel_hit_imager_make(imager, all, n, LIMIT, &image));
+		assert_int_equal(image.size, once.size);
+		assert_memory_equal(image.bytes, once.bytes, once.size);
+	}
+	/* After a failure as well. */
+	assert_error(reel_hit_imager_make(imager, all, n, 4096, &image), REEL_ERROR_UNSUPPORTED);
+	image.size = 0;
+	assert_success(reel_hit_imager_make(imager, all, n, LIMIT, &image));
+	assert_int_equal(image.size, once.size);
+	assert_memory_equal(image.bytes, once.bytes, once.size);
+	reel_hit_imager_destroy(imager);
+	reel_buffer_free(&once);
 	reel_buffer_free(&image);
 	reel_elf_file_close(file);
 }
