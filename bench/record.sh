@@ -10,12 +10,14 @@ cd "$(dirname "$0")/.." || exit
 O=${O:-build} rounds=${1:-3}
 recorder=$PWD/$O/stackreel-record bench=$PWD/$O/bench here=$PWD
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)/stackreel-bench.$$
+trap 'rmdir "$cgroup"; rm -rf "$work"' EXIT
 
 if [ "$(id -u)" != 0 ] || ! command -v perf >/dev/null; then
     echo "bench/record.sh: needs root and perf" >&2
     exit 77
 fi
+mkdir "$cgroup" && [ -r "$cgroup/cpu.stat" ] || { echo "bench/record.sh: needs cgroup v2" >&2; exit 77; }
 cd "$work" || exit
 
 median() { sort -g | awk '{ a[NR] = $1 } END { print NR % 2 ? a[(NR + 1) / 2] : (a[NR / 2] + a[NR / 2 + 1]) / 2 }'; }
@@ -48,11 +50,27 @@ kernel "36 KB of stack, perf dwarf,65528" 36000 65528
 
 # ---- the recorder's own CPU -----------------------------------------------------------------
 
+used() { awk '$1 == "usage_usec" { print $2 }' "$cgroup/cpu.stat"; }
+
+# own RECORDER... -- COMMAND...: seconds of CPU of all processes of the recorder, without the command; standard error goes to err
+own() {
+    # shellcheck disable=SC2016
+    local words=() inside='echo $$ >"$0/cgroup.procs"; exec "$@"' before
+    while [ "$1" != -- ]; do
+        words+=("$1")
+        shift
+    done
+    shift
+    before=$(used)
+    sh -c "$inside" "$cgroup" "${words[@]}" -- sh -c "$inside" "${cgroup%/*}" "$@" >/dev/null 2>err
+    awk -v us=$(($(used) - before)) 'BEGIN { printf "%.3f\n", us / 1e6 }'
+}
+
 # Startup and shutdown are included in all of the following.
 : >ours && : >peer
 for ((i = 0; i < rounds; i++)); do
-    "$here/bench/self_cpu.py" err "$recorder" --no-build-id-events -o ours.reel -- true >>ours
-    "$here/bench/self_cpu.py" err perf record -q -B -z -m 4096 -e cpu-clock:u --call-graph dwarf,65528 -o perf.data -- true >>peer
+    own "$recorder" --no-build-id-events -o ours.reel -- true >>ours
+    own perf record -q -B -z -m 4096 -e cpu-clock:u --call-graph dwarf,65528 -o perf.data -- true >>peer
 done
 line "recorder CPU, nothing recorded" s
 
@@ -63,9 +81,9 @@ for workload in exceptions recursion threads sqlite cppcheck; do
     for hz in 999 4999; do
         : >ours && : >peer && : >lost
         for ((i = 0; i < rounds; i++)); do
-            "$here/bench/self_cpu.py" err "$recorder" --no-build-id-events -F $hz -o ours.reel -- "${command[@]}" >>ours
+            own "$recorder" --no-build-id-events -F $hz -o ours.reel -- "${command[@]}" >>ours
             sed -nE 's/.*, ([0-9,]+) lost, .*/\1/p' err | tr -d , >>lost
-            "$here/bench/self_cpu.py" err perf record -q -B -z -m 4096 -e cpu-clock:u --call-graph dwarf,65528 -F $hz -o perf.data \
+            own perf record -q -B -z -m 4096 -e cpu-clock:u --call-graph dwarf,65528 -F $hz -o perf.data \
                 -- "${command[@]}" >>peer
         done
         line "recorder CPU, $workload, $hz Hz, perf dwarf,65528 -z" s
