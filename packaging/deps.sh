@@ -19,7 +19,8 @@ apt_test=(ccache libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 
 # Go's tables are tested on a Go compiler's output; tests build packages, show pages in a browser, and run Slurm;
 # exports are read by valgrind's programs and those in tests/npm. Ruby runs the program of test-ruby.py, and
 # python3-dbg has what gdb needs for test-python-gdb.py; mmdebstrap makes the tree of test-debian.sh.
-apt_all=(golang-go abigail-tools debhelper dh-python lintian chromium slurmctld slurmd slurm-client munge valgrind ruby python3-dbg mmdebstrap)
+# Not emscripten, for test-wasm.sh: 112 MB to fetch and 821 MB on disk in each run of CI, and five minutes of CPU, half of them for libraries.
+apt_all=(golang-go abigail-tools debhelper dh-python lintian chromium slurmctld slurmd slurm-client munge valgrind ruby python3-dbg mmdebstrap musl-tools)
 command -v node >/dev/null || apt_all+=(nodejs npm)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
     elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel sqlite-devel ncurses-devel zlib-devel
