@@ -54,12 +54,12 @@
 extern "C" {
 #endif
 
-#define REEL_VERSION_MAJOR  0
-#define REEL_VERSION_MINOR  1
+#define REEL_VERSION_MAJOR  1
+#define REEL_VERSION_MINOR  0
 #define REEL_VERSION_PATCH  0
-#define REEL_VERSION_STRING "0.1.0"
+#define REEL_VERSION_STRING "1.0.0"
 
-/* The version of the library in use, such as "0.1.0". */
+/* The version of the library in use, such as "1.0.0". */
 const char *reel_version(void);
 
 /*

@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from . import _library
 from ._library import (ErrorCode, LabelKind, Loss, MatchKind, ModuleKind, ModuleState, Runtime, Runtimes, State, Step, Stop, Where, fields)
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = ["open", "version", "Capture", "Error", "Event", "Frame", "Info", "LossCount", "Module", "Problem", "Trace", "ErrorCode", "LabelKind",
            "Loss", "MatchKind", "ModuleKind", "ModuleState", "Runtime", "Runtimes", "State", "Step", "Stop", "Where"]
 
