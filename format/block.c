@@ -52,22 +52,15 @@ void reel_file_header_store(const struct reel_file_header *header,
 	store_crc(bytes, REEL_FILE_HEADER_SIZE);
 }
 
-bool reel_version_is_readable(uint16_t major, uint16_t minor, uint16_t own_major,
-			      uint16_t own_minor)
-{
-	/* Minor versions are compatible with each other only from 1.0 on. */
-	return major == own_major && (own_major || minor == own_minor);
-}
-
+/* SPEC.md, 2.1. */
 static struct reel_error *check_version(const struct reel_file_header *header)
 {
-	if (!reel_version_is_readable(header->major, header->minor, REEL_FORMAT_MAJOR,
-				      REEL_FORMAT_MINOR))
+	if (header->major != REEL_FORMAT_MAJOR && (header->major || header->minor != 1))
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
 					 "unsupported format version %u.%u (this program reads "
-					 "%u.%u); use the version of stackreel that wrote the file",
-					 header->major, header->minor, REEL_FORMAT_MAJOR,
-					 REEL_FORMAT_MINOR);
+					 "0.1 and %u.x); use the version of stackreel that wrote "
+					 "the file",
+					 header->major, header->minor, REEL_FORMAT_MAJOR);
 	if (header->features & ~REEL_FEATURES_KNOWN)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
 					 "unknown features (0x%x); use a newer stackreel",

@@ -8,8 +8,8 @@
 
 #include "base/bytes.h"
 
-#define REEL_FORMAT_MAJOR 0
-#define REEL_FORMAT_MINOR 1
+#define REEL_FORMAT_MAJOR 1
+#define REEL_FORMAT_MINOR 0
 
 #define REEL_FILE_HEADER_SIZE	 48
 #define REEL_BLOCK_HEADER_SIZE	 80
@@ -73,9 +73,6 @@ struct reel_block_header {
 
 void reel_file_header_store(const struct reel_file_header *header,
 			    uint8_t bytes[REEL_FILE_HEADER_SIZE]);
-/* Whether a reader of version `own` can read files of the other version (SPEC.md, 2.1 and 13). */
-bool reel_version_is_readable(uint16_t major, uint16_t minor, uint16_t own_major,
-			      uint16_t own_minor);
 /* NOT_A_CAPTURE, UNSUPPORTED (newer major version, unknown features), CORRUPT (checksum),
  * TRUNCATED. */
 struct reel_error *reel_file_header_load(const uint8_t *bytes, size_t size,

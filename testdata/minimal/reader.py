@@ -64,7 +64,8 @@ def blocks(data):
         if content[:4] != struct.pack("<I", magic) or struct.pack("<I", zlib.crc32(content)) != crc:
             raise ValueError("not a %s at byte %d" % (what, at))
     check("file header", 0x184D2A5E, 0, 48)
-    if data[8:16] != b"\x89REEL\r\n\x1a" or struct.unpack("<HHI", data[16:24]) not in ((0, 1, 0), (1, 0, 0)):
+    major, minor, features = struct.unpack("<HHI", data[16:24])
+    if data[8:16] != b"\x89REEL\r\n\x1a" or features or major != 1 and (major, minor) != (0, 1):
         raise ValueError("not a capture, too new, or encrypted")
     at = 48
     while data[at:at + 4] != b"\x5c\x2a\x4d\x18":

@@ -68,7 +68,7 @@ def main():
     layout = uv(65) + uv(8) + uv(0) + uv(3) + bytes([6, 8, 7, 8, 16, 8])    # rbp, rsp, return address (pc)
     sp, pc = 0x7ffc00000ff0, 0x401136
     samples = [layout, columns(1, now + 5000, 1, pc, [0x7ffc00001000, sp, pc], sp - 128, stack)]
-    out = skippable(0x184D2A5E, b"\x89REEL\r\n\x1a" + struct.pack("<HHI", 0, 1, 0) + FILE_ID + bytes(4))
+    out = skippable(0x184D2A5E, b"\x89REEL\r\n\x1a" + struct.pack("<HHI", 1, 0, 0) + FILE_ID + bytes(4))
     out += block(0, 1, side, first=now, last=now) + block(1, 2, samples, len(stack), now + 5000, now + 5000)
     out += block(2, 1, [record(30, now + 10000, 6, 1, 0, 3, len(side) + 1)], first=now + 10000, last=now + 10000)
     out += skippable(0x184D2A5C, b"REELEND\n" + bytes(8) + FILE_ID[:4])

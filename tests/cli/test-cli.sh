@@ -235,7 +235,7 @@ run 0 "$tool" folded --weight=time --unit=us --no-suffix --with-comm --annotate 
 has out '^example;.* 10101\.01$' '_\[k\] '
 
 run 0 "$tool" info "$capture"
-has out '^samples +12 in 11.0 us$' '^format +0\.[0-9]+, complete$' ' 100.00 % +12  module missing$' '^Losses: none$' \
+has out '^samples +12 in 11.0 us$' '^format +1\.0, complete$' ' 100.00 % +12  module missing$' '^Losses: none$' \
     '^Modules: 0 found, 1 missing' '  MISSING +12  /bin/example  0123456789abcdef$'
 # The capture contains kernel function names and JIT code, so no file is missing.
 run 0 "$tool" info --no-host-files testdata/golden/x86_64-jit.reel

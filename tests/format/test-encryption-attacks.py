@@ -295,7 +295,7 @@ def of_keys(file, sealed):
 
 def of_file(file):
     for name, at, data in (("not encrypted", 20, b"\0"), ("another feature", 20, b"\3"),
-                           ("major", 16, b"\1"), ("minor", 18, b"\0"), ("minor", 18, b"\2"),
+                           ("major", 16, b"\0"), ("major", 16, b"\2"), ("minor", 18, b"\2"),
                            ("file id", 24, b"\0"), ("file id", 39, b"\0")):
         yield name, file.headed(at, data)
     for i in range(4):

@@ -37,7 +37,7 @@ function readFileHeader(file) {
   if (header.length < FILE_HEADER) throw new Problem('truncated', `a file header of ${header.length} bytes`);
   if (!crcIsRight(header)) throw corrupt('the crc of the file header is wrong');
   const [major, minor, features] = [header.readUInt16LE(16), header.readUInt16LE(18), header.readUInt32LE(20)];
-  if (major !== 0 || minor !== 1) throw new Problem('unsupported', `version ${major}.${minor}`);
+  if (major !== 1 && !(major === 0 && minor === 1)) throw new Problem('unsupported', `version ${major}.${minor}`);
   if (features & ~ENCRYPTED_FEATURE) throw new Problem('unsupported', `features ${features}`);
   return { encrypted: features === ENCRYPTED_FEATURE, id: header.subarray(24, 40), tag: header.subarray(24, 28), bytes: header };
 }

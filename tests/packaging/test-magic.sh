@@ -19,10 +19,10 @@ for file in /usr/share/misc/magic.mgc /usr/share/file/magic.mgc /usr/lib/file/ma
 done
 head -c 60 testdata/format/good-one-sample.reel >"$work/cut.reel"
 for rule in "${rules[@]}"; do
-    told "$rule" testdata/format/good-one-sample.reel "stackreel capture, format 0.1"
-    told "$rule" testdata/format/encrypted.reel "stackreel capture, format 0.1, encrypted"
+    told "$rule" testdata/format/good-one-sample.reel "stackreel capture, format 1.0"
+    told "$rule" testdata/format/encrypted.reel "stackreel capture, format 1.0, encrypted"
     told "$rule" testdata/format/unsupported-minor.reel "stackreel capture, format 0.2"
-    told "$rule" "$work/cut.reel" "stackreel capture, format 0.1"
+    told "$rule" "$work/cut.reel" "stackreel capture, format 1.0"
     for file in testdata/golden/*.reel; do
         run 0 file -b --mime-type -m "$rule" "$file"
         grep -qx 'application/vnd.stackreel.capture' "$work/out"

@@ -117,7 +117,7 @@ def with_crc(data, crc):
     return data + struct.pack("<I", zlib.crc32(data) if crc is None else crc)
 
 
-def file_header(magic=0x184D2A5E, size=40, signature=b"\x89REEL\r\n\x1a", major=0, minor=1,
+def file_header(magic=0x184D2A5E, size=40, signature=b"\x89REEL\r\n\x1a", major=1, minor=0,
                 features=0, file_id=FILE_ID, reserved=0, crc=None):
     return with_crc(struct.pack("<II8sHHI16sI", magic, size, signature, major, minor, features,
                                 file_id, reserved), crc)

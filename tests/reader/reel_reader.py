@@ -210,7 +210,7 @@ class Capture:
         _, _, _, major, minor, features, file_id, _, crc = FILE_HEADER.unpack(data)
         if zlib.crc32(data[:-4]) != crc:
             raise ReelError(CORRUPT, "the file header's crc is wrong", 0)
-        if (major, minor) != (0, 1):
+        if major != 1 and (major, minor) != (0, 1):
             raise ReelError(UNSUPPORTED, "version %d.%d" % (major, minor), 0)
         if features & ~FEATURE_ENCRYPTED:
             raise ReelError(UNSUPPORTED, "features %#x" % features, 0)

@@ -98,7 +98,7 @@ class FileStructure(Case):
     def test_fields_of_the_header(self):
         capture = self.read(finish(started(reserved=77, file_id=b"0123456789abcdef"))).capture
         self.assertEqual(capture.problems, 0)
-        self.assertEqual(capture.header, (0, 1, 0, b"0123456789abcdef"))
+        self.assertEqual(capture.header, (1, 0, 0, b"0123456789abcdef"))
 
     def test_every_cut(self):
         """Each whole block is read, each cut reported once."""
@@ -173,10 +173,10 @@ for name, problem, header in (
         ("size", "not a capture", dict(size=41)),
         ("signature", "not a capture", dict(signature=b"\x89REEL\n\x1a\n")),
         ("crc", "corrupt", dict(crc=1)),
-        ("crc_and_version", "corrupt", dict(crc=1, major=1)),
-        ("major", "unsupported", dict(major=1)),
-        ("minor", "unsupported", dict(minor=2)),
-        ("minor_0", "unsupported", dict(minor=0)),
+        ("crc_and_version", "corrupt", dict(crc=1, major=2)),
+        ("major", "unsupported", dict(major=2)),
+        ("minor", "unsupported", dict(major=0, minor=2)),
+        ("minor_0", "unsupported", dict(major=0, minor=0)),
         ("feature", "unsupported", dict(features=1 << 31))):
     setattr(FileStructure, "test_header_" + name, bad_header_test(problem, **header))
 

@@ -66,25 +66,12 @@ TEST(test_file_header)
 				 bit < 16 * 8 ? REEL_ERROR_NOT_A_CAPTURE : REEL_ERROR_CORRUPT);
 		bytes[bit / 8] ^= 1 << bit % 8;
 	}
-	assert_int_equal(header_code_with(16, 1), REEL_ERROR_UNSUPPORTED);
-	assert_int_equal(header_code_with(18, 2), REEL_ERROR_UNSUPPORTED);
-	assert_int_equal(header_code_with(18, 0), REEL_ERROR_UNSUPPORTED);
+	assert_int_equal(header_code_with(16, 2), REEL_ERROR_UNSUPPORTED);
+	assert_int_equal(header_code_with(16, 0), REEL_ERROR_UNSUPPORTED);
+	assert_int_equal(header_code_with(18, 255), 0);
 	assert_int_equal(header_code_with(23, 0x80), REEL_ERROR_UNSUPPORTED);
 	assert_int_equal(header_code_with(40, 1), 0);
 	assert_int_equal(header_code((const uint8_t *)"PERFILE2", 8), REEL_ERROR_NOT_A_CAPTURE);
-}
-
-TEST(test_versions)
-{
-	assert_true(reel_version_is_readable(0, 1, 0, 1));
-	assert_false(reel_version_is_readable(0, 2, 0, 1));
-	assert_false(reel_version_is_readable(0, 1, 0, 2));
-	assert_false(reel_version_is_readable(0, 1, 1, 0));
-	assert_true(reel_version_is_readable(1, 0, 1, 0));
-	assert_true(reel_version_is_readable(1, 7, 1, 0));
-	assert_true(reel_version_is_readable(1, 0, 1, 7));
-	assert_false(reel_version_is_readable(2, 0, 1, 7));
-	assert_false(reel_version_is_readable(1, 7, 2, 0));
 }
 
 TEST(test_block_header)
