@@ -66,7 +66,7 @@ count $? "enough captures"
 orders=testdata/i386/orders/orders.reel symfs=testdata/i386/orders
 run 0 "$stackreel" pack --no-host-files --symfs $symfs -o "$work/a.reel" "$orders"
 says '1 modules embedded, [0-9.]+ kB\)$'
-run 0 "$stackreel" info --no-host-files "$work/a.reel"
+run 0 "$stackreel" info --full --no-host-files "$work/a.reel"
 grep -qE '^  embedded +[0-9,]+  /usr/bin/orders  0863' "$work/out" && grep -q '^Modules: 1 found, .* 1 embedded$' "$work/out"
 count $? "info reports the embedded image"
 # An existing file takes precedence.
