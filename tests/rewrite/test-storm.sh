@@ -11,13 +11,13 @@ make -s "$O/bench/storm" "$O/bench/measure" >"$work/log" 2>&1 || cat "$work/log"
 tests/matrix/unpack.sh x86_64 "$work/symfs" || exit 1
 files=(-q --no-host-files --symfs "$work/symfs")
 
-# same NAME COMMAND...: prints the same for storm.reel and calm.reel (FILE in COMMAND), except for the files' names and ids.
+# same NAME COMMAND...: prints the same for storm.reel and calm.reel (FILE in COMMAND), except for the files' names, ids and versions.
 same() {
     local name=$1 kind
     shift
     for kind in calm storm; do
         "$tool" "${@/FILE/$work/$kind.reel}" "${files[@]}" <"$work/$kind.reel" 2>"$work/err" |
-            sed "s,$work/[a-z]*.reel,FILE," | grep -vE '^(file id|file size|contents) ' >"$work/$kind.out"
+            sed "s,$work/[a-z]*.reel,FILE," | grep -vE '^(format|file id|file size|contents) ' >"$work/$kind.out"
     done
     [ -s "$work/calm.out" ] && cmp "$work/calm.out" "$work/storm.out" >"$work/err" 2>&1
     count $? "$name: $1"
