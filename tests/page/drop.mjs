@@ -3,31 +3,15 @@
 // written to SHOTS.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { finish, launch, newPage, ok } from "./browser.mjs";
 
 const [folder, place, playwright, executablePath, shots] = process.argv.slice(2);
-const { chromium } = createRequire(import.meta.url)(playwright);
-let passed = 0, failed = 0;
-
-function ok(name, condition, why) {
-	if (condition) {
-		passed++;
-	} else {
-		failed++;
-		console.log(`FAILED: ${name}${why === undefined ? "" : `: ${why}`}`);
-	}
-}
-
-// Chromium cannot sandbox as root, and these pages are our own. There is no GPU.
-const browser = await chromium.launch({ executablePath, args: ["--disable-gpu", "--no-sandbox"] });
+const browser = await launch(playwright, executablePath);
 
 async function open(options = {}) {
-	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, ...options }), page = await context.newPage();
-	const problems = [];
+	const { context, page, problems } = await newPage(browser, options);
 	page.setDefaultTimeout(300000);
-	page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(message.text()));
-	page.on("pageerror", (error) => problems.push(error.stack));
 	page.on("request", (request) => !/^blob:/.test(request.url()) && request.url() !== pathToFileURL(place).href && problems.push(`asks for ${request.url().slice(0, 80)}`));
 	await page.goto(pathToFileURL(place).href);
 	const session = await context.newCDPSession(page);
@@ -221,6 +205,4 @@ await checkModules();
 await checkEnds();
 await checkFailures();
 await checkPolicy();
-await browser.close();
-console.log(`${passed} passed, ${failed} failed`);
-process.exitCode = failed ? 1 : 0;
+await finish(browser);

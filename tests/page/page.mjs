@@ -2,32 +2,16 @@
 // tests/page/test-page.sh makes them, and expected.json: what `stackreel report` and `folded` print. Screenshots are written to SHOTS.
 
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { finish, launch, newPage, ok } from "./browser.mjs";
 
 const [folder, playwright, executablePath, shots] = process.argv.slice(2);
-const { chromium } = createRequire(import.meta.url)(playwright);
 const expected = JSON.parse(readFileSync(`${folder}/expected.json`, "utf8"));
-let passed = 0, failed = 0;
-
-function ok(name, condition, why) {
-	if (condition) {
-		passed++;
-	} else {
-		failed++;
-		console.log(`FAILED: ${name}${why === undefined ? "" : `: ${why}`}`);
-	}
-}
-
-// Chromium cannot sandbox as root, and these pages are our own. There is no GPU.
-const browser = await chromium.launch({ executablePath, args: ["--disable-gpu", "--no-sandbox"] });
+const browser = await launch(playwright, executablePath);
 
 // Opens a page, and records events that must not happen.
 async function open(name, fragment = "", options = {}) {
-	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true, ...options }), page = await context.newPage();
-	const problems = [], url = pathToFileURL(`${folder}/${name}.html`).href;
-	page.on("console", (message) => ["error", "warning"].includes(message.type()) && problems.push(message.text()));
-	page.on("pageerror", (error) => problems.push(error.stack));
+	const { context, page, problems } = await newPage(browser, options), url = pathToFileURL(`${folder}/${name}.html`).href;
 	page.on("request", (request) => !request.url().startsWith(url) && !request.url().startsWith("blob:") && problems.push(`asks for ${request.url().slice(0, 80)}`));
 	const session = await context.newCDPSession(page);
 	await session.send("Performance.enable", { timeDomain: "threadTicks" });
@@ -758,6 +742,4 @@ if (shots)
 	await shoot();
 for (const check of [checkFlame, checkTransforms, checkRange, checkTabs, checkTreeSearch, checkDetails, checkLinks, checkFiles, checkThemes, checkSmall, checkOneRow, checkGroups, checkWaits, checkWakers, checkLabels, checkMarks, checkNames, checkFirefox, checkMany, checkProfile, checkDiff, checkCode])
 	await check().catch((error) => ok(check.name, false, error.stack));
-await browser.close();
-console.log(`${passed} passed, ${failed} failed, 0 skipped`);
-process.exit(failed ? 1 : 0);
+await finish(browser);

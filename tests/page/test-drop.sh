@@ -8,18 +8,8 @@
 # run.sh: thorough makes
 # checks: cli/page host/wasm
 . "$(dirname "$0")/../count.sh"
-playwright=$PWD/tests/npm/node_modules/playwright-core
-
-# leave WHY
-leave() {
-    skip "$1"
-    finish
-}
-
-chromium=$(command -v chromium || command -v chromium-browser) || leave "chromium is not installed"
-[ -d "$playwright" ] || leave "npm's playwright-core is not installed (make deps test-all fetches it)"
-[ "$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" -ge 20 ] 2>/dev/null || leave "playwright-core needs node 20 or newer"
-for tool in emcc cmake ninja dpkg-source; do
+. tests/page/browser.sh
+for tool in emcc dpkg-source; do
     command -v $tool >/dev/null || leave "$tool is not installed"
 done
 if ! make wasm O="$O" >"$work/out" 2>"$work/err"; then

@@ -8,17 +8,7 @@
 # checks: cli/page
 . "$(dirname "$0")/../count.sh"
 tool=$O/stackreel
-playwright=$PWD/tests/npm/node_modules/playwright-core
-
-# leave WHY
-leave() {
-    skip "$1"
-    finish
-}
-
-chromium=$(command -v chromium || command -v chromium-browser) || leave "chromium is not installed"
-[ -d "$playwright" ] || leave "npm's playwright-core is not installed (make deps test-all fetches it)"
-[ "$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" -ge 20 ] 2>/dev/null || leave "playwright-core needs node 20 or newer"
+. tests/page/browser.sh
 
 orders=testdata/aarch64/orders
 from=(--no-host-files --symfs $orders --debug-dir $orders)
