@@ -6,7 +6,7 @@
 #   bench/always-on.sh 600 6                  an hour of each, in eight hours; needs 3 GB in TMPDIR for perf's files
 #
 # Prints each turn to standard error, and at last a table of sums: CPU of the recorder with its helpers and start-up, of BPF and the BPF
-# programs' runs, the largest memory of all its processes together, the size of its file in an hour at that rate, and what was done meanwhile:
+# programs' runs, the largest memory of all its processes together, the size of its file in an hour at that rate, and the work that was done meanwhile:
 # pgbench's transactions a second, with the difference to turns without a recorder, and compilations.
 # Needs root, BPF, cgroup v2, perf, and PostgreSQL with pgbench.
 # shellcheck disable=SC2002,SC2015,SC2046

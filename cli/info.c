@@ -15,7 +15,7 @@ struct info_options {
 	bool all_modules, full;
 };
 
-/* Their shares differ from those of all samples by 1.5 points at most, as a rule. */
+/* Their shares differ from the shares in all samples by 1.5 points at most, as a rule. */
 #define SAMPLES_MAX 1000
 
 static const struct argp_option own_options[] = {
@@ -32,7 +32,7 @@ static const struct argp parser = {
 	.doc = "Summarize a capture: metadata, found and missing modules, losses, and why traces "
 	       "ended.\v"
 	       "FILE defaults to " DEFAULT_CAPTURE
-	       "; '-' is standard input. Of a large capture, only some 1,000 samples, "
+	       "; '-' is standard input. In a large capture, only some 1,000 samples, "
 	       "spread over its time, are unwound, and the output states this. --full, "
 	       "--min-complete and options that select samples unwind all, as do encrypted and "
 	       "damaged captures.",

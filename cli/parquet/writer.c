@@ -667,7 +667,7 @@ int parquet_finish(struct parquet *file)
 	thrift_list(&footer, 4, THRIFT_STRUCT, file->n_groups);
 	reel_buffer_append(&footer.buffer, file->groups.buffer.bytes, file->groups.buffer.size);
 	thrift_binary(&footer, 6, reel_bytes_of_string("stackreel version " REEL_VERSION_STRING));
-	/* Each column's order is that of its type: without this, statistics of texts are ignored. */
+	/* Each column has its type's order: without this, statistics of texts are ignored. */
 	thrift_list(&footer, 7, THRIFT_STRUCT, file->n_columns);
 	for (size_t i = 0; i < file->n_columns; i++) {
 		thrift_begin(&footer);

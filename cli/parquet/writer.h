@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a Parquet file as its rows arrive (github.com/apache/parquet-format: parquet.thrift,
- * Encodings.md, LogicalTypes.md). Memory is that of a row group, and a few kilobytes for the footer
+ * Encodings.md, LogicalTypes.md). It needs memory for a row group, and a few kilobytes for the footer
  * for each that was written. The same rows make the same bytes.
  */
 #ifndef CLI_PARQUET_WRITER_H

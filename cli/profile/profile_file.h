@@ -33,7 +33,7 @@ struct profile_totals {
 	uint64_t problems; /* of all captures */
 	uint64_t recorded; /* samples in the captures, selected or not */
 	uint64_t lost[REEL_LOSS_COUNT];
-	bool is_folded; /* which says nothing of the others */
+	bool is_folded; /* which has no such counts */
 };
 
 /* Lines that are a name and a number: a uint64_t of struct profile_totals or struct quality. */

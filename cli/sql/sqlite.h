@@ -27,7 +27,7 @@ enum statement {
 	ADD_SAMPLE,
 	ADD_LABEL,
 	ADD_VALUE,
-	FIND_COMM, /* the first of those that are no INSERT */
+	FIND_COMM, /* the first that is not an INSERT */
 	FIND_FUNCTION,
 	FIND_LINE,
 	SET_QUALITY,

@@ -442,7 +442,7 @@ static struct reel_error *open_parts(struct maker *maker)
 
 struct reel_hit_imager {
 	struct maker maker;
-	/* Of the last image; NULL: there is none, so the maker has nothing yet. */
+	/* The last image's; NULL: the maker has nothing yet. */
 	uint64_t *hits;
 	size_t n_hits;
 };

@@ -1,5 +1,5 @@
 #!/bin/bash
-# upgrade.sh [SUITE] - the packages replace those of the previous version in a bare release (bookworm), and keep its configuration.
+# upgrade.sh [SUITE] - the packages replace the previous version in a bare release (bookworm), and keep its configuration.
 #
 #   PREVIOUS=COMMIT   the previous version: the tag of debian/changelog's second entry, else the commit that added this entry
 . "$(dirname "$0")/../../tests/count.sh"

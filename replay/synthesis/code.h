@@ -30,7 +30,7 @@ struct reel_code_reader {
 	struct reel_decoder *decoder;
 	uint64_t state; /* of the code: counts from 1 */
 	uint64_t n_seen;
-	struct reel_code_seen *seen; /* gets what is read; may be NULL */
+	struct reel_code_seen *seen; /* gets the parts that are read; may be NULL */
 	/* The bytes read last. */
 	uint64_t begin;
 	size_t size;
@@ -41,12 +41,13 @@ struct reel_code_reader {
 bool reel_code_decode(struct reel_code_reader *reader, uint64_t address,
 		      struct reel_instruction *ret);
 
-/* Begins to note what is read; NULL in *ret if the code never changes.  False if memory is short. */
+/* Begins to note the parts that are read; NULL in *ret if the code never changes.  False if memory
+ * is short. */
 bool reel_code_seen_begin(struct reel_code_reader *reader, struct reel_code_seen **ret);
 void reel_code_seen_note(struct reel_code_reader *reader, uint64_t address, size_t size);
 /* That the address has a source or not; only one that it has is noted. */
 void reel_code_seen_note_source(struct reel_code_reader *reader, uint64_t address);
-/* The result that is being made depends on another one's code as well. */
+/* The result that is being made also depends on that result's code. */
 void reel_code_seen_add(struct reel_code_seen *to, struct reel_code_seen *seen);
 /* Keeps the bytes as they are now. */
 void reel_code_seen_end(struct reel_code_reader *reader, struct reel_code_seen *seen);

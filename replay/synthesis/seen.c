@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "replay/synthesis/code.h"
 
-/* Sources change at multiples of it. */
+/* Another source begins only at a multiple. */
 #define PAGE 4096
 /* Limit of parts; a result with more is not used again. */
 #define PARTS_MAX (2 * REEL_CODE_NODES_MAX)
@@ -61,7 +61,7 @@ void reel_code_seen_note(struct reel_code_reader *reader, uint64_t address, size
 	if (!reader->seen)
 		return;
 	source = reader->input.find_source(reader->input.module, address);
-	/* Of a source, it does not matter what is there. */
+	/* The bytes of a source do not matter. */
 	append(reader->seen,
 	       (struct reel_code_part){ address, source, source ? size + !size : size });
 }

@@ -1,4 +1,4 @@
-# For scripts that need a browser: sets chromium and playwright, or ends with the reason why there is none.
+# For scripts that need a browser: sets chromium and playwright, or ends with the reason why not.
 # shellcheck shell=bash disable=SC2034 # the scripts use both
 playwright=$PWD/tests/npm/node_modules/playwright-core
 

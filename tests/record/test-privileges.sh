@@ -74,7 +74,7 @@ children() {
 }
 helper=$(children reel-inspector)
 sets "$helper" | sed 's/^[^ ]*/helper/' >>sets
-# The imager makes images of given files (--embed), and has a request soon. It ends with its part, perhaps while it is looked at.
+# The imager makes images of given files (--embed), and has a request soon. It ends with its part, perhaps during these reads.
 for _ in $(seq 1200); do
     imager=$(children reel-imager | tail -n 1)
     [ -z "$imager" ] || { sets "$imager" | sed 's/^[^ ]*/imager/' >imager && cat "/proc/$imager/limits" >limits; } 2>/dev/null && grep -q Seccomp=2 imager && break

@@ -117,7 +117,7 @@ cp $orders "$work/a.reel"
 run 2 "$stackreel" scrub -o "$work/a.reel" "$work/a.reel"
 cmp -s $orders "$work/a.reel"
 count $? "scrubbing a capture onto itself fails and leaves it unchanged"
-# labels FILE: those of each sample that has some.
+# labels FILE: the labels of each sample that has some.
 labels() { "$stackreel" dump -q --json "$1" | sed -n 's/.*"labels": \[\(.*\)\], "runtime_frames".*/\1/p'; }
 "$stackreel" scrub -q -o "$work/labels.reel" testdata/format/good-labels.reel 2>"$work/err"
 [ "$(labels testdata/format/good-labels.reel | grep -cE '\[(1000|40000),')" = 2 ] && [ "$(labels "$work/labels.reel" | grep -c .)" = 3 ] &&

@@ -235,7 +235,7 @@ TEST(images_grow_to_what_all_hits_need)
 			if (part == 1 || i % part == 3)
 				some[n_some++] = all[i];
 		image.size = 0;
-		/* Those of one part are not among those of the next: it begins again. */
+		/* The next part does not have these hits: it begins again. */
 		assert_success(reel_hit_imager_make(imager, some, n_some, LIMIT, &image));
 		image.size = 0;
 		assert_success(reel_hit_imager_make(imager, all, n, LIMIT, &image));

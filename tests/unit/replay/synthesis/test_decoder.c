@@ -119,7 +119,7 @@ static void check(const char *name, const struct instruction_case *cases, size_t
 
 		/* Following bytes are not part of it, and a truncated instruction is invalid. */
 		memcpy(bytes, cases[i].bytes, cases[i].size);
-		/* What is kept of it counts from its address. */
+		/* Kept targets count from its address. */
 		assert_true(reel_decode(decoder, bytes, REEL_INSTRUCTION_SIZE_MAX, ADDRESS / 2,
 					&instruction));
 		assert_true(reel_decode(decoder, bytes, REEL_INSTRUCTION_SIZE_MAX, ADDRESS,
