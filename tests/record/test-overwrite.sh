@@ -60,7 +60,12 @@ for ((i = 1; i <= times; i++)); do
     file=$(printf f.%04d.reel $((i + 1)))
     until_whole "$file" || break
     read -r begin end <"touched.$i"
-    if has_stall "$file" "$begin" "$end"; then found=$((found + 1)); else missed+=" $file $begin $end"; fi
+    if has_stall "$file" "$begin" "$end"; then
+        found=$((found + 1))
+    else
+        missed+=" $file $begin $end: $(awk -v RS= -v "end=$end" '{ split($2, t, "[.:]") } (t[1] t[2]) + 0 > end - 1e9' script | head -n 20)"
+        missed+=" $("$stackreel" info "$file" | grep -E 'lost|complete')"
+    fi
 done
 [ $found = $times ]
 count $? "an injected stall is in its file, $found of $times times: $(tail -n 1 messages)${missed:+, missed:$missed}"
