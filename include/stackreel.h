@@ -28,7 +28,8 @@
  *   There is no global state; threads may use different handles at the same time.  Any number of
  *   threads may use one capture at once, each with its own reel_traces; only reel_capture_close
  *   must not run concurrently with other calls.  A reel_traces, a reel_unwinder, a reel_recorder
- *   and an error may be used by one thread at a time.  The library's own threads block all signals.
+ *   and an error may be used by one thread at a time; unwinders that share files count as one.  The
+ *   library's own threads block all signals.
  *
  * Errors
  *   A function that can fail returns `struct reel_error *`.  NULL means success.  Otherwise the
@@ -713,10 +714,25 @@ struct reel_memory {
 
 /* `arch` is named as in reel_capture_info.arch.  Errors: UNSUPPORTED (unknown CPU). */
 struct reel_error *reel_unwinder_create(const char *arch, struct reel_unwinder **ret);
+/*
+ * Creates an unwinder for another process of the same CPU.  It has no mappings yet, and shares the
+ * open files of `other` and all that is known of their code: a file that several processes map is
+ * opened and parsed once, and an unwinder takes a few KiB instead of several MiB.  Results are the
+ * same as without sharing.
+ *
+ * Any number of unwinders may share, and each may be destroyed at any time; the files stay open
+ * until the last one is destroyed.  Only one thread at a time may use unwinders that share; threads
+ * that unwind at the same time need unwinders from different calls of reel_unwinder_create.
+ *
+ * Errors: no others.
+ */
+struct reel_error *reel_unwinder_create_sharing(struct reel_unwinder *other,
+						struct reel_unwinder **ret);
 void reel_unwinder_destroy(struct reel_unwinder *unwinder);
 /*
  * Maps bytes [offset, offset + size) of the ELF file at `path` to `address`, replacing earlier
- * mappings of those addresses.  A file is opened once for each path, and stays open.
+ * mappings of those addresses.  A file is opened once, and stays open.  If it was replaced or
+ * overwritten since, later calls open the new one; earlier mappings keep the file that they have.
  *
  * Errors: NOT_A_CAPTURE (not an ELF file); UNSUPPORTED (unknown ELF version); TRUNCATED, CORRUPT;
  * MISMATCH (a different CPU); INVALID (the mapping is empty or ends past the last address).

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct cfi_builder {
-	uint8_t bytes[1 << 14];
+	uint8_t bytes[1 << 16];
 	size_t size;
 	uint64_t address; /* of the section */
 	bool big_endian;

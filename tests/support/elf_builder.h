@@ -19,7 +19,7 @@ struct elf_section_spec {
 };
 
 struct elf_builder {
-	uint8_t bytes[16384];
+	uint8_t bytes[1 << 16];
 	size_t size;
 	bool big_endian;
 	struct elf_section_spec sections[16];

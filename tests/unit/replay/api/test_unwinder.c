@@ -48,10 +48,31 @@ static void unwind_sample(struct reel_unwinder *unwinder, const struct reel_samp
 	must(reel_unwind(unwinder, &stack, ret));
 }
 
-/* The unwinder gets its executable mappings by hand; samples in the vDSO are skipped. */
+static void compare(struct reel_unwinder *unwinder, const struct reel_sample *sample,
+		    const struct reel_trace *trace)
+{
+	const struct reel_unwound *unwound;
+
+	unwind_sample(unwinder, sample, &unwound);
+	assert_int_equal(unwound->stop, trace->stop);
+	assert_int_equal(unwound->n_frames, trace->n_frames);
+	assert_memory_equal(unwound->addresses, trace->addresses,
+			    trace->n_frames * sizeof(*trace->addresses));
+}
+
+#define N_UNWINDERS 3
+
+static void map_orders(struct reel_unwinder *unwinder)
+{
+	must(reel_unwinder_map(unwinder, 0x400000, 0xa0000, 0, ORDERS "/usr/bin/orders"));
+}
+
+/* The capture's samples by unwinders that share in turns, the first of which is destroyed and
+ * replaced after a while; each gets its executable mappings by hand.  Samples in the vDSO are
+ * skipped. */
 TEST(test_same_as_traces)
 {
-	struct reel_unwinder *unwinder;
+	struct reel_unwinder *unwinders[N_UNWINDERS];
 	struct reel_block_reader *block_reader;
 	const struct reel_block *blocks;
 	struct reel_capture *capture;
@@ -60,8 +81,11 @@ TEST(test_same_as_traces)
 	size_t n_blocks, compared = 0;
 
 	traces = open_traces(&capture);
-	must(reel_unwinder_create("aarch64", &unwinder));
-	must(reel_unwinder_map(unwinder, 0x400000, 0xa0000, 0, ORDERS "/usr/bin/orders"));
+	must(reel_unwinder_create("aarch64", &unwinders[0]));
+	for (size_t i = 1; i < N_UNWINDERS; i++)
+		must(reel_unwinder_create_sharing(unwinders[i - 1], &unwinders[i]));
+	for (size_t i = 0; i < N_UNWINDERS; i++)
+		map_orders(unwinders[i]);
 	must(reel_reader_open(ORDERS "/orders.reel", NULL, &reader));
 	must(reel_block_reader_create(reader, &block_reader));
 	blocks = reel_reader_blocks(reader, &n_blocks);
@@ -71,7 +95,6 @@ TEST(test_same_as_traces)
 		must(reel_block_reader_load(block_reader, &blocks[i]));
 		for (;;) {
 			const struct reel_trace *trace;
-			const struct reel_unwound *unwound;
 
 			must(reel_block_reader_next(block_reader, &item));
 			if (item.kind == REEL_ITEM_END)
@@ -83,19 +106,20 @@ TEST(test_same_as_traces)
 			if (!item.sample.layout || item.sample.where != REEL_WHERE_USER ||
 			    item.sample.pc > 0x500000)
 				continue;
-			unwind_sample(unwinder, &item.sample, &unwound);
-			assert_int_equal(unwound->stop, trace->stop);
-			assert_int_equal(unwound->n_frames, trace->n_frames);
-			for (size_t frame = 0; frame < unwound->n_frames; frame++)
-				assert_int_equal(unwound->addresses[frame],
-						 trace->addresses[frame]);
-			compared++;
+			for (size_t n = 0; n < N_UNWINDERS; n++)
+				compare(unwinders[n], &item.sample, trace);
+			if (++compared != 100)
+				continue;
+			reel_unwinder_destroy(unwinders[0]);
+			must(reel_unwinder_create_sharing(unwinders[2], &unwinders[0]));
+			map_orders(unwinders[0]);
 		}
 	}
 	assert_true(compared > 200);
 	reel_block_reader_destroy(block_reader);
 	reel_reader_close(reader);
-	reel_unwinder_destroy(unwinder);
+	for (size_t i = 0; i < N_UNWINDERS; i++)
+		reel_unwinder_destroy(unwinders[i]);
 	reel_traces_destroy(traces);
 	reel_capture_close(capture);
 }
@@ -173,31 +197,34 @@ TEST(test_size)
 	reel_unwinder_destroy(unwinder);
 }
 
-/*
- * A program whose unwind information ends with its system call:
- *   400400: b8 38 00 00 00  mov $56,%eax
- *   400405: 0f 05           syscall
- *   400407: 0f 0b           ud2
- */
-static void make_program(int fd)
+/* A program at 400000 with code at 400400, whose CFI is one FDE from there on. */
+static void make_program(int fd, const uint8_t *code, size_t code_size, uint64_t length,
+			 const uint8_t *rows, size_t rows_size)
 {
-	static const uint8_t code[] = { 0xb8, 0x38, 0, 0, 0, 0x0f, 0x05, 0x0f, 0x0b };
-	struct cfi_builder cfi = { .address = 0x400800 };
+	struct cfi_builder cfi = { .address = 0x401000 };
 	struct elf_builder elf = { 0 };
 	size_t cie;
 
 	cie = build_cie(&cfi, 1, "zR", PCREL_SDATA4, 1, 16, X86_INITIAL);
-	build_fde(&cfi, cie, true, 0x400400, 7, BYTES(DW_CFA_def_cfa_offset, 24));
+	build_fde(&cfi, cie, true, 0x400400, length, rows, rows_size);
 	build_number(&cfi, 0, 4);
 	elf_put_header(&elf, ET_EXEC, 1);
 	elf_put_segment(&elf, 0, PT_LOAD, PF_R | PF_X, 0, 0x400000, 0x1000, 0x1000);
-	elf_put_bytes(&elf, 0x400, code, sizeof(code));
-	elf_put(&elf, 0x7ff, 0, 1);
+	elf_put_bytes(&elf, 0x400, code, code_size);
+	elf_put(&elf, 0xfff, 0, 1);
 	elf_add_section(&elf, (struct elf_section_spec){ ".eh_frame", SHT_PROGBITS, SHF_ALLOC,
-							 0x400800, cfi.bytes, cfi.size, 0, 0 });
+							 0x401000, cfi.bytes, cfi.size, 0, 0 });
 	elf_finish_sections(&elf);
-	must_be(write(fd, elf.bytes, 0x1000) == 0x1000, "written");
+	must_be(pwrite(fd, elf.bytes, elf.size, 0) == (ssize_t)elf.size, "written");
 }
+
+/*
+ * Its unwind information ends with the system call:
+ *   400400: b8 38 00 00 00  mov $56,%eax
+ *   400405: 0f 05           syscall
+ *   400407: 0f 0b           ud2
+ */
+static const uint8_t calling[] = { 0xb8, 0x38, 0, 0, 0, 0x0f, 0x05, 0x0f, 0x0b };
 
 TEST(test_after_syscall)
 {
@@ -211,7 +238,7 @@ TEST(test_after_syscall)
 	struct reel_unwinder *unwinder;
 	char path[32];
 
-	make_program(fd);
+	make_program(fd, calling, sizeof(calling), 7, BYTES(DW_CFA_def_cfa_offset, 24));
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	must(reel_unwinder_create("x86_64", &unwinder));
 	must(reel_unwinder_map(unwinder, 0x400000, 0x1000, 0, path));
@@ -224,6 +251,123 @@ TEST(test_after_syscall)
 	assert_int_equal(unwound->stack_pointers[1], 0x7018);
 	reel_unwinder_destroy(unwinder);
 	close(fd);
+}
+
+/* ---- unwinders that share files -------------------------------------------------------------- */
+
+/* Unwinds from an address in the program mapped at `base`, with a stack whose words are return
+ * addresses at `base` + 500, 510, ...; the second frame shows where the first CFI has its own. */
+static struct reel_error *unwind_at(struct reel_unwinder *unwinder, uint64_t base, uint64_t pc,
+				    const struct reel_unwound **ret)
+{
+	const struct reel_register registers[] = { { 16, base + pc }, { 7, 0x7000 } };
+	uint64_t words[8];
+	const struct reel_memory memory = { 0x7000, sizeof(words), (const uint8_t *)words };
+	const REEL_SIZED(reel_stack, stack, .registers = registers, .n_registers = 2,
+			 .memory = &memory, .n_memory = 1, .max_frames = 2);
+
+	for (size_t i = 0; i < 8; i++)
+		reel_store64((uint8_t *)&words[i], base + 0x500 + 0x10 * i);
+	return reel_unwind(unwinder, &stack, ret);
+}
+
+/* The program at `base` has this CFA at its start. */
+static void check_program(struct reel_unwinder *unwinder, uint64_t base, uint64_t cfa)
+{
+	const struct reel_unwound *unwound;
+
+	must(unwind_at(unwinder, base, 0x400, &unwound));
+	assert_int_equal(unwound->n_frames, 2);
+	assert_int_equal(unwound->addresses[1], base + 0x500 + 0x10 * (cfa / 8 - 1));
+	assert_int_equal(unwound->stack_pointers[1], 0x7000 + cfa);
+	assert_int_equal(unwound->steps[1], REEL_STEP_CFI);
+}
+
+/* The path has another file, or the same with other content, before each unwinder maps it.  The time of
+ * a file that is overwritten within one tick of the kernel's clock stays, so sizes differ. */
+TEST(test_sharing_changed_files)
+{
+	char path[] = "/tmp/unwinder-XXXXXX", newer[] = "/tmp/unwinder-XXXXXX";
+	struct reel_unwinder *unwinders[4];
+	int fd = mkstemp(path), newer_fd = mkstemp(newer);
+
+	must(reel_unwinder_create("x86_64", &unwinders[0]));
+	for (size_t i = 1; i < 4; i++)
+		must(reel_unwinder_create_sharing(unwinders[0], &unwinders[i]));
+	make_program(fd, calling, sizeof(calling), 7, BYTES(DW_CFA_def_cfa_offset, 16));
+	must(reel_unwinder_map(unwinders[0], 0x400000, 0x1000, 0, path));
+	check_program(unwinders[0], 0x400000, 16);
+
+	make_program(newer_fd, calling, sizeof(calling), 7, BYTES(DW_CFA_def_cfa_offset, 24));
+	must_be(!rename(newer, path), "renamed");
+	must(reel_unwinder_map(unwinders[1], 0x500000, 0x1000, 0, path));
+	check_program(unwinders[1], 0x500000, 24);
+	check_program(unwinders[0], 0x400000, 16);
+
+	/* The same file at another place. */
+	must(reel_unwinder_map(unwinders[2], 0x700000, 0x1000, 0, path));
+	check_program(unwinders[2], 0x700000, 24);
+	check_program(unwinders[1], 0x500000, 24);
+
+	make_program(newer_fd, calling, sizeof(calling), 7,
+		     BYTES(DW_CFA_def_cfa_offset, 32, DW_CFA_nop, DW_CFA_nop, DW_CFA_nop,
+			   DW_CFA_nop, DW_CFA_nop, DW_CFA_nop, DW_CFA_nop, DW_CFA_nop));
+	must(reel_unwinder_map(unwinders[3], 0x500000, 0x1000, 0, path));
+	check_program(unwinders[3], 0x500000, 32);
+
+	/* One of several, the first, and the last but one. */
+	reel_unwinder_destroy(unwinders[1]);
+	check_program(unwinders[2], 0x700000, 24);
+	reel_unwinder_destroy(unwinders[0]);
+	check_program(unwinders[2], 0x700000, 24);
+	reel_unwinder_destroy(unwinders[2]);
+	check_program(unwinders[3], 0x500000, 32);
+	reel_unwinder_destroy(unwinders[3]);
+	unlink(path);
+	close(fd);
+	close(newer_fd);
+}
+
+#define COSTLY_ROWS 2000
+#define COSTLY_NOPS 42000
+
+/* A file whose rules cost too much fails the unwinders that map it, and no others. */
+TEST(test_sharing_hostile_file)
+{
+	static uint8_t rows[COSTLY_NOPS + 3 * COSTLY_ROWS];
+	int good = memfd_create("good", MFD_CLOEXEC), bad = memfd_create("bad", MFD_CLOEXEC);
+	struct reel_unwinder *hostile, *other, *both;
+	const struct reel_unwound *unwound;
+	struct reel_error *error = NULL;
+	char good_path[32], bad_path[32];
+
+	for (size_t i = 0; i < COSTLY_ROWS; i++)
+		memcpy(rows + COSTLY_NOPS + 3 * i,
+		       (uint8_t[]){ DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset,
+				    i % 2 ? 16 : 24 },
+		       3);
+	make_program(good, calling, sizeof(calling), 7, BYTES(DW_CFA_def_cfa_offset, 24));
+	make_program(bad, NO_BYTES, COSTLY_ROWS + 1, rows, sizeof(rows));
+	snprintf(good_path, sizeof(good_path), "/proc/self/fd/%d", good);
+	snprintf(bad_path, sizeof(bad_path), "/proc/self/fd/%d", bad);
+	must(reel_unwinder_create("x86_64", &hostile));
+	must(reel_unwinder_create_sharing(hostile, &other));
+	must(reel_unwinder_create_sharing(hostile, &both));
+	must(reel_unwinder_map(hostile, 0x400000, 0x1000, 0, bad_path));
+	must(reel_unwinder_map(other, 0x400000, 0x1000, 0, good_path));
+	must(reel_unwinder_map(both, 0x400000, 0x1000, 0, good_path));
+	must(reel_unwinder_map(both, 0x800000, 0x1000, 0, bad_path));
+	for (size_t i = 1; i < COSTLY_ROWS && !error; i++)
+		error = unwind_at(hostile, 0x400000, 0x400 + i, &unwound);
+	assert_error(error, REEL_ERROR_CORRUPT);
+	check_program(other, 0x400000, 24);
+	assert_error(unwind_at(both, 0x400000, 0x400, &unwound), REEL_ERROR_CORRUPT);
+	reel_unwinder_destroy(hostile);
+	check_program(other, 0x400000, 24);
+	reel_unwinder_destroy(both);
+	reel_unwinder_destroy(other);
+	close(good);
+	close(bad);
 }
 
 RUN_TESTS()
