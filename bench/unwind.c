@@ -12,6 +12,9 @@
  *                    replay unwinds a sample right after decoding its bytes (256); 0: from main
  *                    memory
  *   --peers-rounds N at most N rounds of the others; 0: ours alone
+ *   --unwinders N    instead, N unwinders of stackreel.h, each for one of the capture's
+ *                    processes: the time and memory to map its files and unwind its first sample,
+ *                    with files shared by all, and without
  *   --symfs DIR, --no-host-files  as for stackreel
  *   --rules N        instead of captures: the memory that N addresses' rules take
  *
@@ -27,17 +30,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/support/or_exit.h"
 #include "tests/truth/unwind_sample.h"
 #include "tests/support/unwind_compare.h"
 
 #define FIRST_SAMPLES 100
+#define UNWINDERS_MAX 100000
 #define ROUNDS_MAX    1001
 
 static size_t rounds = 5, cold_rounds = 3, peers_rounds = SIZE_MAX, samples_max = SIZE_MAX,
-	      batch_bytes = 256 << 10;
+	      batch_bytes = 256 << 10, n_unwinders;
 static struct truth_capture_options options;
 
 /* This thread's CPU time, since others may use the CPU as well. */
@@ -586,6 +592,171 @@ static void run(const char *path)
 	unload(&bench.workload);
 }
 
+/* ---- unwinders of processes ------------------------------------------------------------------ */
+
+struct process {
+	const struct sample *first;
+	struct process_file {
+		struct reel_mapping mapping;
+		const char *path;
+	} * files;
+	size_t n;
+};
+
+struct processes {
+	struct reel_capture *capture;
+	struct process *all;
+	size_t n;
+};
+
+/* Adds a mapping of a file to the last process. */
+static void add_mapping(void *context, const struct reel_mapping *mapping)
+{
+	const struct processes *processes = context;
+	struct process *process = &processes->all[processes->n - 1];
+	struct reel_module *module;
+	uint64_t device, inode;
+
+	if (!(mapping->protection & PROT_EXEC))
+		return;
+	check(reel_modules_open(processes->capture->modules, mapping->module,
+				process->first->truth.arch, &module));
+	if (!module || !reel_module_rows(module, process->first->truth.arch) ||
+	    !reel_elf_file_identity(module->files.file, &device, &inode))
+		return;
+	process->files =
+		must_have(reallocarray(process->files, process->n + 1, sizeof(*process->files)));
+	process->files[process->n++] = (struct process_file){
+		.mapping = *mapping,
+		.path = module->is_shared ? module->local_path
+					  : reel_elf_file_path(module->files.file),
+	};
+}
+
+static void find_processes(const struct workload *workload, struct processes *ret)
+{
+	const struct reel_arch *arch = workload->samples[0].truth.arch;
+
+	*ret = (struct processes){ .capture = open_capture(workload->path),
+				   .all = must_have(calloc(workload->n, sizeof(*ret->all))) };
+	for (size_t i = 0; i < workload->n; i++) {
+		const struct sample *sample = &workload->samples[i];
+		size_t known = 0;
+
+		while (known < ret->n && ret->all[known].first->space != sample->space)
+			known++;
+		if (known < ret->n || sample->truth.arch != arch)
+			continue;
+		ret->all[ret->n++].first = sample;
+		reel_timeline_visit(ret->capture->timeline, sample->space, sample->time, 0,
+				    UINT64_MAX, add_mapping, ret);
+	}
+}
+
+static void free_processes(struct processes *processes)
+{
+	for (size_t i = 0; i < processes->n; i++)
+		free(processes->all[i].files);
+	free(processes->all);
+	reel_capture_close(processes->capture);
+}
+
+static const struct reel_unwound *unwind_first(struct reel_unwinder *unwinder,
+					       const struct sample *sample)
+{
+	struct reel_register registers[TRUTH_REGISTERS_MAX];
+	struct reel_memory memory[REEL_REGIONS_MAX];
+	REEL_SIZED(reel_stack, stack, .registers = registers, .memory = memory,
+		   .n_memory = sample->record.n_regions, .pointer_mask = sample->truth.code_mask,
+		   .flags = sample->after_syscall ? REEL_STACK_AFTER_SYSCALL : 0);
+	const struct reel_unwound *unwound;
+
+	for (uint16_t i = 0; i < TRUTH_REGISTERS_MAX; i++)
+		if (sample->truth.known[i])
+			registers[stack.n_registers++] =
+				(struct reel_register){ i, sample->truth.registers[i] };
+	for (size_t i = 0; i < stack.n_memory; i++)
+		memory[i] =
+			(struct reel_memory){ sample->regions[i].address, sample->regions[i].size,
+					      sample->regions[i].bytes };
+	check(reel_unwind(unwinder, &stack, &unwound));
+	return unwound;
+}
+
+/* Of this process, in bytes. */
+static uint64_t resident_memory(void)
+{
+	unsigned long long size, resident;
+	FILE *file = must_have(fopen("/proc/self/statm", "r"));
+
+	if (fscanf(file, "%llu %llu", &size, &resident) != 2)
+		errx(2, "/proc/self/statm is unreadable");
+	fclose(file);
+	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+struct start_cost {
+	double seconds;
+	uint64_t bytes, frames, hash; /* hash: of all addresses */
+};
+
+static void start_unwinder(const struct process *process, struct reel_unwinder *unwinder,
+			   struct start_cost *cost)
+{
+	const struct reel_unwound *unwound;
+
+	for (size_t i = 0; i < process->n; i++) {
+		const struct reel_mapping *mapping = &process->files[i].mapping;
+
+		check(reel_unwinder_map(unwinder, mapping->address, mapping->size, mapping->offset,
+					process->files[i].path));
+	}
+	unwound = unwind_first(unwinder, process->first);
+	for (size_t i = 0; i < unwound->n_frames; i++)
+		cost->hash = (cost->hash ^ unwound->addresses[i]) * 0x9e3779b97f4a7c15;
+	cost->frames += unwound->n_frames;
+}
+
+static struct start_cost start_unwinders(const struct processes *processes, bool share)
+{
+	struct reel_unwinder **all = must_have(calloc(n_unwinders, sizeof(struct reel_unwinder *)));
+	const char *arch = processes->all[0].first->truth.arch->name;
+	uint64_t before = resident_memory();
+	struct start_cost cost = { .seconds = -seconds() };
+
+	for (size_t i = 0; i < n_unwinders; i++) {
+		check(share && i ? reel_unwinder_create_sharing(all[0], &all[i])
+				 : reel_unwinder_create(arch, &all[i]));
+		start_unwinder(&processes->all[i % processes->n], all[i], &cost);
+	}
+	cost.seconds += seconds();
+	cost.bytes = resident_memory() - before;
+	for (size_t i = 0; i < n_unwinders; i++)
+		reel_unwinder_destroy(all[i]);
+	free(all);
+	return cost;
+}
+
+static void run_unwinders(const char *path)
+{
+	struct start_cost shared, alone;
+	struct processes processes;
+	struct workload workload;
+
+	load(path, &workload);
+	find_processes(&workload, &processes);
+	shared = start_unwinders(&processes, true);
+	alone = start_unwinders(&processes, false);
+	if (shared.frames != alone.frames || shared.hash != alone.hash)
+		errx(1, "%s: unwinders that share files give other traces", path);
+	printf("%s: %zu unwinders for %zu processes, %" PRIu64 " frames: %.2f ms and %.1f MB; "
+	       "without sharing %.2f ms and %.1f MB\n",
+	       path, n_unwinders, processes.n, shared.frames, shared.seconds * 1e3,
+	       (double)shared.bytes / 1e6, alone.seconds * 1e3, (double)alone.bytes / 1e6);
+	free_processes(&processes);
+	unload(&workload);
+}
+
 /* ---- the memory of rules -------------------------------------------------------------------- */
 
 #define ROW_BYTES    16 /* of code */
@@ -715,6 +886,7 @@ int main(int argc, char **argv)
 		{ "symfs", required_argument, NULL, 's' },
 		{ "no-host-files", no_argument, NULL, 'h' },
 		{ "rules", required_argument, NULL, 'R' },
+		{ "unwinders", required_argument, NULL, 'u' },
 		{ 0 },
 	};
 	static const char *symfs[2];
@@ -748,6 +920,9 @@ int main(int argc, char **argv)
 		case 'R':
 			n_rules = number(optarg, 100000000);
 			break;
+		case 'u':
+			n_unwinders = number(optarg, UNWINDERS_MAX);
+			break;
 		default:
 			return 2;
 		}
@@ -757,6 +932,6 @@ int main(int argc, char **argv)
 	if (n_rules)
 		fill_rules(n_rules);
 	for (int i = optind; i < argc; i++)
-		run(argv[i]);
+		n_unwinders ? run_unwinders(argv[i]) : run(argv[i]);
 	return 0;
 }
