@@ -16,9 +16,11 @@ from host import CACHE, ENVIRONMENT, RECORDER, ROOT, STACKREEL, NotRun, last_lin
 # taken over.
 HARD = "recursion"
 NAMES = ("exceptions", "descent", "recursion", "threads", "cppcheck", "sqlite", "python", "compile")
+# Of many processes or threads: the single program whose rate of replay theirs is compared with.
+CROWDS = {"many": "compile", "server": "sqlite", "threads-10k": "threads"}
 QUICK = ("exceptions", "threads", "sqlite")
 # So that about 10,000 samples are recorded at 999 Hz: perf loses a share of those of threads, and g++ does not use a whole CPU.
-SECONDS = {"threads": 20, "compile": 14}
+SECONDS = {"threads": 20, "compile": 14, "many": 13}
 
 Info = namedtuple("Info", "samples complete lost bytes")  # complete: percent
 

@@ -11,6 +11,7 @@ from table import Row, number
 PART = "Replay, a cold start: about 10,000 samples, from the start of the program to the end of its output, with inlined functions"
 STEADY = "Replay, the steady rate: 10^6 samples of the same program"
 MORE = "Replay: CPUs and memory"
+CROWD = "Replay: many processes or threads, against one program; samples of a CPU second, -j1, with inlined functions"
 TARGETS = {"cppcheck": ">= 50"}
 STEADY_SAMPLES = 1000000
 STEADY_BYTES = 1 << 30
@@ -101,6 +102,24 @@ def cpu(taken):
     return taken.user + taken.system
 
 
+def crowd(name, quick):
+    """The rate of a workload of many processes or threads, and that of one program, as our recorder records them."""
+    single = captures.CROWDS[name]
+    reels = {what: CACHE / (what + ".crowd.reel") for what in (name, single)}
+    try:
+        for what, reel in reels.items():
+            captures.record(reel, 999, captures.command(what, 3 if quick else captures.SECONDS.get(what, 10)), ["--raw-stacks"])
+        samples = {what: captures.info(reel).samples for what, reel in reels.items()}
+        taken = alternate({what: [STACKREEL, "folded", "-q", "-j1", reel] for what, reel in reels.items()}, 3)
+    finally:
+        captures.remove(*reels.values())
+    for result in taken.values():
+        if isinstance(result, NotRun):
+            raise result
+    rates = {what: samples[what] / cpu(taken[what]) for what in reels}
+    return Row(CROWD, name, single, "samples/s", rates[name], rates[single], ">= 0.7", note="%d and %d samples" % tuple(samples.values()))
+
+
 def run(names, quick):
     """All rows of this part."""
     built(STACKREEL)
@@ -108,6 +127,9 @@ def run(names, quick):
     for name in names:
         log("replay: " + name)
         try:
+            if name in captures.CROWDS:
+                rows.append(crowd(name, quick))
+                continue
             data = captures.perf_data(name, quick)
             reel, importing = captures.imported(data)
             rows += cold(name, data, reel, 3)

@@ -12,6 +12,9 @@
 #   python       python3 with some of its C extensions
 #   compile      g++ -O2 of a heavy file: the driver, cc1plus and as, with the distribution's CFI and no debug information
 #   sqlite       sqlite3's shell, from Debian's source with -g -O2 -fomit-frame-pointer: one large unit
+#   many         make -j2, 150 processes a second of a C compiler
+#   server       postgres, redis and nginx with TLS at once, with their clients
+#   threads-10k  C, ten thousand threads that end after little work, again and again
 #   cppcheck     cppcheck on its own source, built likewise: 100 MB, deep stacks; 4 or 11 seconds, whatever $SECONDS_OF_CPU is
 # Status 77: this host cannot build it; standard error has the reason.
 set -euo pipefail
@@ -68,6 +71,16 @@ sqlite)
 	for ((i = 0; i < rounds; i++)); do cat "$programs/sqlite.sql"; done >"$dir/work-$rounds.sql.$$"
 	mv "$dir/work-$rounds.sql.$$" "$dir/work-$rounds.sql"
 	command=("$dir/sqlite3" -batch -init "$dir/work-$rounds.sql" :memory: .exit)
+	;;
+many)
+	need make "$cc"
+	command=(make -s -j2 -f "$programs/many.mk" "CC=$cc" "FILES=$((${seconds%.*} * 50))")
+	;;
+server) command=("$programs/server.sh" "${seconds%.*}") ;;
+threads-10k)
+	name=crowd
+	build crowd "$cc" -std=gnu11 -pthread "${flags[@]}" "$programs/crowd.c"
+	command=("$dir/crowd" "$seconds")
 	;;
 cppcheck)
 	dir=$("$truth/cppcheck.sh")
