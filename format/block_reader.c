@@ -237,6 +237,13 @@ static struct reel_error *decompress(struct reel_block_reader *block_reader)
 	return NULL;
 }
 
+static void clear_counts(struct reel_block_reader *block_reader)
+{
+	block_reader->n_records = 0;
+	block_reader->counts = (struct reel_block_counts){ .block = block_reader->block };
+	reel_problems_clear(&block_reader->problems);
+}
+
 struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader,
 					  const struct reel_block *block)
 {
@@ -245,9 +252,7 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 
 	block_reader->block = *block;
 	block_reader->ended = true;
-	block_reader->n_records = 0;
-	block_reader->counts = (struct reel_block_counts){ .block = *block };
-	reel_problems_clear(&block_reader->problems);
+	clear_counts(block_reader);
 	if (block->header.flags & REEL_BLOCK_ENCRYPTED && block_reader->reader->lock)
 		return reel_error_create(REEL_ERROR_KEY, "%s",
 					 reel_error_message(block_reader->reader->lock));
@@ -267,11 +272,21 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 	room_free(&block_reader->frame);
 	if (error)
 		return error;
+	reel_block_reader_rewind(block_reader);
+	return NULL;
+}
+
+void reel_block_reader_rewind(struct reel_block_reader *block_reader)
+{
+	const struct reel_block *block = &block_reader->block;
+
 	block_reader->cursor = reel_cursor(block_reader->raw.bytes, block->header.raw_size);
 	reel_sample_decoder_reset(block_reader->decoder, block->header.expanded_size);
 	block_reader->samples_left = reel_block_samples_max(block->header.stored_size);
+	block_reader->n_records = 0;
+	block_reader->counts = (struct reel_block_counts){ .block = *block };
+	reel_problems_clear(&block_reader->problems);
 	block_reader->ended = false;
-	return NULL;
 }
 
 struct reel_error *reel_block_reader_load_heads(struct reel_block_reader *block_reader,

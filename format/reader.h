@@ -116,6 +116,8 @@ struct reel_error *reel_block_reader_load(struct reel_block_reader *block_reader
 /* The same for a sample block, but decodes only the heads, if they can be decoded alone. */
 struct reel_error *reel_block_reader_load_heads(struct reel_block_reader *block_reader,
 						const struct reel_block *block) REEL_MUST_CHECK;
+/* Starts the block that was loaded again, as if by reel_block_reader_load. */
+void reel_block_reader_rewind(struct reel_block_reader *block_reader);
 /*
  * From now on side records that `wants` rejects are counted, but not decoded, checked or returned,
  * except a block's first.  NULL: returns all.

@@ -254,14 +254,29 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 	return reel_origins_comm(capture->origins, origin, comm, &ret->comm);
 }
 
+bool reel_sample_filter_has_ids(const struct reel_sample_filter *filter)
+{
+	/* A waker belongs to any process. */
+	return !filter->waker_event && (filter->lists.filter.n_pids || filter->lists.filter.n_tids);
+}
+
+bool reel_sample_filter_head_passes(const struct reel_sample_filter *filter, uint64_t time,
+				    uint32_t cpu, uint32_t pid, uint32_t tid)
+{
+	const struct reel_filter *lists = &filter->lists.filter;
+
+	return time >= filter->from && time <= filter->to &&
+	       list_has(lists->cpus, lists->n_cpus, cpu) &&
+	       list_has(lists->pids, lists->n_pids, pid) &&
+	       list_has(lists->tids, lists->n_tids, tid);
+}
+
 bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
 			       const struct reel_trace *trace)
 {
 	const struct reel_filter *lists = &filter->lists.filter;
 
-	return trace->time >= filter->from && trace->time <= filter->to &&
-	       list_has(lists->cpus, lists->n_cpus, trace->cpu) &&
-	       list_has(lists->pids, lists->n_pids, trace->pid) &&
-	       list_has(lists->tids, lists->n_tids, trace->tid) && comm_passes(lists, trace) &&
-	       labels_pass(lists->labels, lists->n_labels, trace);
+	return reel_sample_filter_head_passes(filter, trace->time, trace->cpu, trace->pid,
+					      trace->tid) &&
+	       comm_passes(lists, trace) && labels_pass(lists->labels, lists->n_labels, trace);
 }

@@ -26,6 +26,11 @@ struct reel_error *reel_sample_describe(const struct reel_capture *capture,
 					const struct reel_origin_capture *origin,
 					struct reel_trace_labels *labels,
 					struct reel_trace *ret) REEL_MUST_CHECK;
+/* Whether the filter has lists of processes or threads, so that it may refuse whole blocks. */
+bool reel_sample_filter_has_ids(const struct reel_sample_filter *filter);
+/* False if the time, CPU, process or thread is not selected; these are in a sample's head. */
+bool reel_sample_filter_head_passes(const struct reel_sample_filter *filter, uint64_t time,
+				    uint32_t cpu, uint32_t pid, uint32_t tid);
 bool reel_sample_filter_passes(const struct reel_sample_filter *filter,
 			       const struct reel_trace *trace);
 

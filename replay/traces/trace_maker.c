@@ -563,6 +563,44 @@ static bool is_in_share(const struct reel_trace_maker *maker)
 	return !maker->filter->share || (uint32_t)(i * 0x9e3779b9) < maker->filter->share;
 }
 
+static bool head_passes(const struct reel_trace_maker *maker, const struct reel_sample *sample)
+{
+	const struct reel_timeline *timeline = maker->capture->timeline;
+	const struct reel_space_state *space = reel_sample_unwinder_space(maker->unwinder, sample);
+	const struct reel_thread_state *thread = reel_timeline_thread(timeline, sample->thread);
+
+	return reel_sample_filter_head_passes(maker->filter, sample->time, (uint32_t)sample->cpu,
+					      space ? (uint32_t)space->pid : 0,
+					      thread ? (uint32_t)thread->tid : 0);
+}
+
+/*
+ * Loads the block.  If no sample in it passes, it is read to its end by heads alone, without
+ * decoding the stacks of all processes.  Otherwise, and after any problem, it is at its start.
+ */
+static struct reel_error *load_block(struct reel_trace_maker *maker, const struct reel_block *block)
+{
+	struct reel_block_reader *reader = maker->block_reader;
+	struct reel_block_item item = { .kind = REEL_ITEM_SAMPLE };
+	struct reel_error *error = NULL;
+	bool passes = false;
+	size_t n_problems;
+
+	if (!reel_sample_filter_has_ids(maker->filter))
+		return reel_block_reader_load(reader, block);
+	TRY(reel_block_reader_load_heads(reader, block));
+	while (!error && !passes && item.kind != REEL_ITEM_END) {
+		error = reel_block_reader_next(reader, &item);
+		passes =
+			!error && item.kind == REEL_ITEM_SAMPLE && head_passes(maker, &item.sample);
+	}
+	(void)reel_block_reader_problems(reader, &n_problems);
+	if (error || passes || n_problems)
+		reel_block_reader_rewind(reader);
+	reel_error_destroy(error);
+	return NULL;
+}
+
 /* *more_ret: the batch is full before the end of the block. */
 static struct reel_error *make_traces(struct reel_trace_maker *maker, struct reel_batch *batch,
 				      bool *more_ret)
@@ -571,7 +609,7 @@ static struct reel_error *make_traces(struct reel_trace_maker *maker, struct ree
 
 	*more_ret = false;
 	if (maker->to_load)
-		error = reel_block_reader_load(maker->block_reader, maker->to_load);
+		error = load_block(maker, maker->to_load);
 	maker->to_load = NULL;
 	while (!error) {
 		struct reel_block_item item;
