@@ -449,6 +449,7 @@ test test-all test-changed: | $(filter deps,$(MAKECMDGOALS))
 
 # ---- installation -------------------------------------------------------------------
 
+documents := NEWS.md SPEC.md $(wildcard docs/*.*)
 doc_folders := fleet images queries
 .PHONY: install uninstall
 install: all $(O)/libstackreel.a
@@ -468,7 +469,7 @@ install: all $(O)/libstackreel.a
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|;s|@LIBDIR@|$(LIBDIR)|;s|@INCLUDEDIR@|$(INCLUDEDIR)|;s|@VERSION@|$(VERSION)|' \
 		packaging/stackreel.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc
 	$(Q)install -m 644 docs/man/*.1 $(DESTDIR)$(MANDIR)/man1/
-	$(Q)install -m 644 docs/*.* $(DESTDIR)$(DOCDIR)/
+	$(Q)install -m 644 $(documents) $(DESTDIR)$(DOCDIR)/
 	$(Q)for folder in $(doc_folders); do install -d $(DESTDIR)$(DOCDIR)/$$folder && \
 		install -m 644 docs/$$folder/* $(DESTDIR)$(DOCDIR)/$$folder/ || exit; done
 ifneq ($(PYTHONDIR),)
@@ -489,7 +490,7 @@ uninstall:
 		$(DESTDIR)$(INCLUDEDIR)/stackreel.h $(DESTDIR)$(LIBDIR)/libstackreel.* \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/stackreel.pc $(DESTDIR)$(MANDIR)/man1/stackreel*.1 \
 		$(foreach program,stackreel stackreel-record,$(DESTDIR)$(BASHCOMPDIR)/$(program) $(DESTDIR)$(ZSHCOMPDIR)/_$(program) \
-			$(DESTDIR)$(FISHCOMPDIR)/$(program).fish) $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(wildcard docs/*.*)))
+			$(DESTDIR)$(FISHCOMPDIR)/$(program).fish) $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(documents)))
 	rm -rf $(addprefix $(DESTDIR)$(DOCDIR)/,$(doc_folders)) $(if $(PYTHONDIR),$(DESTDIR)$(PYTHONDIR)/stackreel)
 
 # ---- releases: docs/release.md ---------------------------------------------------------

@@ -6,7 +6,7 @@
 
 export PKG_CONFIG_PATH=$work/root/lib/pkgconfig LD_LIBRARY_PATH=$work/root/lib
 ok "make install" make -s O="$O" PREFIX="$work/root" install
-for file in bin/stackreel include/stackreel.h lib/libstackreel.so lib/libstackreel.so.1 lib/libstackreel.a share/man/man1/stackreel.1 share/doc/stackreel/diff.schema.json; do
+for file in bin/stackreel include/stackreel.h lib/libstackreel.so lib/libstackreel.so.1 lib/libstackreel.a share/man/man1/stackreel.1 share/doc/stackreel/diff.schema.json share/doc/stackreel/NEWS.md share/doc/stackreel/SPEC.md; do
     ok "installs $file" test -e "$work/root/$file"
 done
 # The contents of the ```c blocks.
