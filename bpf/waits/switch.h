@@ -267,13 +267,16 @@ int reel_switch_scan(struct bpf_iter__task *ctx)
 	if (!is_busy && reel_copies_wanted(task, s, wait))
 		return 0;
 #endif
+	/* It has got a CPU meanwhile, and its own sample has the whole wait. */
+	if (*(volatile __u64 *)&wait->began != s->wait.began)
+		return 0;
+	/* Of a rotated recording, the next part has the rest. */
+	wait->began = time;
 	s->sample.flags &= ~REEL_BPF_WAIT_BEGINS;
 	s->wait.time = wait->time;
 	s->wait.is_woken = wait->is_woken && wait->time < time;
 	reel_switch_weigh(&s->sample, &s->wait, time);
 	s->wait.weight = s->sample.weight;
-	/* Of a rotated recording, the next part has the rest. */
-	wait->began = time;
 	if (s->wait.is_woken)
 		wait->time = time;
 	reel_scan_emit(task, s, &s->wait, is_busy);
