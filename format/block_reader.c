@@ -283,9 +283,7 @@ void reel_block_reader_rewind(struct reel_block_reader *block_reader)
 	block_reader->cursor = reel_cursor(block_reader->raw.bytes, block->header.raw_size);
 	reel_sample_decoder_reset(block_reader->decoder, block->header.expanded_size);
 	block_reader->samples_left = reel_block_samples_max(block->header.stored_size);
-	block_reader->n_records = 0;
-	block_reader->counts = (struct reel_block_counts){ .block = *block };
-	reel_problems_clear(&block_reader->problems);
+	clear_counts(block_reader);
 	block_reader->ended = false;
 }
 
