@@ -26,13 +26,13 @@ until_written() {
     return 1
 }
 
-# has_stall FILE BEGIN END: whether the capture has all of the wait between these times, but for a tenth
+# has_stall FILE BEGIN END: whether the capture has a wait of half a second between these times, after which the thread may wait for a CPU
 has_stall() {
     "$stackreel" script -q --ns --no-host-files --debug-dir none --fields comm,time,period,event,ip,sym "$1" >script 2>err
     awk -v "begin=$2" -v "end=$3" '
         /^stall / { split($2, t, "[.:]"); time = (t[1] "" t[2]) + 0; period = $3 + 0; inside = 0 }
         / stall$/ && !inside { inside = 1; if (time > begin && time <= end + 1e6) sum += period }
-        END { exit !(sum > 0.9 * (end - begin)) }' script
+        END { exit !(sum > 4.5e8) }' script
 }
 
 mkdir none; mkfifo lines
@@ -51,7 +51,7 @@ done
 until_whole f.0001.reel
 times=10
 [ -n "${LONG:-}" ] && times=100
-found=0
+found=0 counted=0
 missed=
 for ((i = 1; i <= times; i++)); do
     echo "touched.$i" >&7
@@ -64,11 +64,14 @@ for ((i = 1; i <= times; i++)); do
         found=$((found + 1))
     else
         missed+=" $file $begin $end: $(awk -v RS= -v "end=$end" '{ split($2, t, "[.:]") } (t[1] t[2]) + 0 > end - 1e9' script | head -n 20)"
-        missed+=" $("$stackreel" info "$file" | grep -E 'lost|complete')"
+        losses=$("$stackreel" info "$file" | grep '^Losses')
+        missed+=" $losses"
+        # Linux does not report each switch, some one in a million. The file says how long that thread waited.
+        [[ $losses != *'waits without samples '[45]??.*' ms'* ]] || counted=$((counted + 1))
     fi
 done
-[ $found = $times ]
-count $? "an injected stall is in its file, $found of $times times: $(tail -n 1 messages)${missed:+, missed:$missed}"
+[ $((found + counted)) = $times ] && [ $counted -le 1 ]
+count $? "an injected stall is in its file, $found of $times times, and $counted times a loss of its length: $(tail -n 1 messages)${missed:+, missed:$missed}"
 ls f.*.reel | while read -r file; do "$stackreel" info "$file" | grep -c 'trigger: SIGUSR2'; done | grep -qv 0
 count $? "info has the moment"
 kill $recording
