@@ -324,6 +324,59 @@ bool reel_code_follow(struct reel_code_reader *reader, uint64_t begin, bool use_
 	return !follower.short_of_memory;
 }
 
+#define VISITED (REEL_CODE_NO_NODE - 1)
+
+/* The node's first successor that was not visited; NO_NODE without one. */
+static uint32_t not_visited(const struct reel_code_node *node, const uint32_t *places)
+{
+	if (node->target != REEL_CODE_NO_NODE && places[node->target] == REEL_CODE_NO_NODE)
+		return node->target;
+	if (node->next != REEL_CODE_NO_NODE && places[node->next] == REEL_CODE_NO_NODE)
+		return node->next;
+	return REEL_CODE_NO_NODE;
+}
+
+bool reel_code_sort(struct reel_code_graph *graph)
+{
+	struct reel_code_node *nodes = malloc(graph->n * sizeof(*nodes));
+	uint32_t *places = malloc(2 * graph->n * sizeof(*places)), *way = places + graph->n;
+	size_t n_way = 0, left = graph->n;
+
+	if (!nodes || !places) {
+		free(nodes);
+		free(places);
+		return false;
+	}
+	memset(places, 0xff, graph->n * sizeof(*places));
+	for (uint32_t at = 0; at != REEL_CODE_NO_NODE;) {
+		uint32_t successor;
+
+		places[at] = VISITED;
+		successor = not_visited(&graph->nodes[at], places);
+		if (successor != REEL_CODE_NO_NODE) {
+			way[n_way++] = at;
+			at = successor;
+			continue;
+		}
+		places[at] = (uint32_t)--left;
+		nodes[left] = graph->nodes[at];
+		at = n_way ? way[--n_way] : REEL_CODE_NO_NODE;
+	}
+	for (size_t i = 0; i < graph->n; i++) {
+		if (nodes[i].next != REEL_CODE_NO_NODE)
+			nodes[i].next = places[nodes[i].next];
+		if (nodes[i].target != REEL_CODE_NO_NODE)
+			nodes[i].target = places[nodes[i].target];
+	}
+	free(places);
+	free(graph->nodes);
+	free(graph->index);
+	graph->nodes = nodes;
+	graph->capacity = graph->n;
+	graph->index = NULL;
+	return true;
+}
+
 void reel_code_graph_free(struct reel_code_graph *graph)
 {
 	free(graph->nodes);

@@ -85,7 +85,7 @@ struct reel_code_graph {
 	size_t n, capacity;
 	uint8_t *instructions;
 	size_t size, instructions_capacity;
-	uint32_t *index; /* node + 1 by address; open-addressed */
+	uint32_t *index; /* node + 1 by address; open-addressed; NULL once sorted */
 	size_t index_mask;
 	bool truncated; /* there is more code than the limit */
 };
@@ -93,6 +93,9 @@ struct reel_code_graph {
 /* False if memory is short.  `use_cfi`: code that begins without CFI ends where CFI exists. */
 bool reel_code_follow(struct reel_code_reader *reader, uint64_t begin, bool use_cfi,
 		      struct reel_code_graph *ret);
+/* Sorts the nodes into reverse postorder, in which only loops lead back; the first stays.  False if
+ * memory is short. */
+bool reel_code_sort(struct reel_code_graph *graph);
 /* Makes a call an instruction that only pushes its address. */
 void reel_code_make_push(const struct reel_arch *arch, struct reel_instruction *instruction);
 

@@ -11,8 +11,10 @@
 #include "replay/synthesis/facts.h"
 #include "replay/synthesis/synthesis_internal.h"
 
-/* Passes until facts should have reached all instructions: nested loops take several. */
-#define PASSES_MAX 64
+/* Changes of an instruction's facts until they should have settled: nested loops take several. */
+#define CHANGES_MAX 32
+/* Visits of an instruction, on average, until loops are not repeated. */
+#define VISITS_MAX 1024
 
 /* Limit of cached addresses; beyond it, all are dropped. */
 #define RETURNS_MAX (1u << 20)
@@ -33,14 +35,23 @@ struct found {
 
 struct node_facts {
 	uint32_t facts[REEL_SYNTHESIZED_MAX];
+	/* How often each one's way leads back in a loop: a loop may move the stack pointer each
+	 * time, which gives facts without end. */
+	uint8_t loops[REEL_SYNTHESIZED_MAX];
 	uint8_t n;
 	/* There are more facts, or code that was not followed. */
 	bool open;
 	/* The code uses the frame pointer before changing it. */
 	bool by_fp;
 	bool calls;
-	uint64_t passed_on;  /* as struct reel_synthesized_rows */
-	unsigned changed_in; /* the last pass that changed this, from 1 */
+	uint64_t passed_on; /* as struct reel_synthesized_rows */
+};
+
+/* When a node was looked at last, and when that changed its facts; 0: never. */
+struct node_times {
+	uint64_t looked_at, changed;
+	unsigned n_changes;
+	uint32_t loop_end; /* the last node that leads back to this one, if any does */
 };
 
 struct run {
@@ -48,7 +59,8 @@ struct run {
 	const struct reel_arch *arch;
 	struct reel_code_graph graph;
 	struct node_facts *found; /* by node */
-	unsigned pass;		  /* from 1 */
+	struct node_times *times; /* by node */
+	uint64_t now;		  /* counts looks and changes */
 	int32_t least_cfa;	  /* bytes above sp, right after a call */
 	uint8_t fp;
 	bool short_of_memory, settled;
@@ -92,10 +104,37 @@ static bool is_possible(const struct run *run, const struct reel_facts *facts)
 	       facts->cfa.plus >= least;
 }
 
+/* The less certain facts, and of these the ones with more loops, are the first to go. */
+static unsigned badness(const struct reel_facts *facts, uint8_t loops)
+{
+	return (unsigned)facts->by << 8 | loops;
+}
+
+/* The place for one more; if all are taken, that of the worst, or SYNTHESIZED_MAX if no known facts
+ * are worse. */
+static unsigned place_for(const struct run *run, struct node_facts *to,
+			  const struct reel_facts *facts, uint8_t loops)
+{
+	unsigned place = REEL_SYNTHESIZED_MAX, worst = badness(facts, loops);
+
+	if (to->n < REEL_SYNTHESIZED_MAX)
+		return to->n++;
+	to->open = true;
+	for (unsigned i = 0; i < to->n; i++) {
+		unsigned bad = badness(facts_at(run->synthesis, to->facts[i]), to->loops[i]);
+
+		if (bad > worst) {
+			worst = bad;
+			place = i;
+		}
+	}
+	return place;
+}
+
 /* Adds facts: merges them with those for the same caller, or appends them.  `number` is theirs, or
  * NONE if unknown. */
 static void add_facts(struct run *run, struct node_facts *to, const struct reel_facts *facts,
-		      uint32_t number)
+		      uint32_t number, uint8_t loops)
 {
 	struct reel_facts merged;
 	unsigned i = 0;
@@ -107,16 +146,18 @@ static void add_facts(struct run *run, struct node_facts *to, const struct reel_
 		if (!reel_value_equal(known->cfa, facts->cfa) ||
 		    !reel_value_equal(known->return_address, facts->return_address))
 			continue;
+		loops = loops < to->loops[i] ? loops : to->loops[i];
+		to->loops[i] = loops;
 		if (!memcmp(known, facts, run->synthesis->facts.item_size))
 			return;
 		meet(run->arch, run->synthesis->facts.item_size, &merged, known);
 		number = REEL_POOL_NONE;
 		break;
 	}
-	if (i == REEL_SYNTHESIZED_MAX) {
-		to->open = true;
+	if (i == to->n)
+		i = place_for(run, to, facts, loops);
+	if (i == REEL_SYNTHESIZED_MAX)
 		return;
-	}
 	if (number == REEL_POOL_NONE)
 		number = reel_pool_add(&run->synthesis->facts, &merged);
 	if (number == REEL_POOL_NONE) {
@@ -124,8 +165,7 @@ static void add_facts(struct run *run, struct node_facts *to, const struct reel_
 		return;
 	}
 	to->facts[i] = number;
-	if (i == to->n)
-		to->n++;
+	to->loops[i] = loops;
 }
 
 static bool stays(uint64_t kept, struct reel_value value)
@@ -188,9 +228,9 @@ static uint64_t passed_on_by(const struct run *run, const struct reel_instructio
 	return slots;
 }
 
-/* Passes back the facts after an instruction. */
+/* Passes back the facts after an instruction; `back`: that leads back in a loop. */
 static void hand_back(struct run *run, const struct reel_instruction *instruction,
-		      const struct node_facts *from, struct node_facts *to)
+		      const struct node_facts *from, bool back, struct node_facts *to)
 {
 	to->open |= from->open;
 	to->calls |= from->calls || (from->n && instruction->flow == REEL_FLOW_CALL);
@@ -200,6 +240,7 @@ static void hand_back(struct run *run, const struct reel_instruction *instructio
 	for (unsigned i = 0; i < from->n; i++) {
 		struct reel_facts facts;
 		bool same = !instruction->n_effects && instruction->flow != REEL_FLOW_CALL;
+		uint8_t loops = from->loops[i] + (back && from->loops[i] < UINT8_MAX);
 
 		memcpy(&facts, facts_at(run->synthesis, from->facts[i]),
 		       run->synthesis->facts.item_size);
@@ -208,16 +249,17 @@ static void hand_back(struct run *run, const struct reel_instruction *instructio
 		if (!reel_facts_before(run->arch, instruction, &facts))
 			to->open = true;
 		else if (is_possible(run, &facts))
-			add_facts(run, to, &facts, same ? from->facts[i] : REEL_POOL_NONE);
+			add_facts(run, to, &facts, same ? from->facts[i] : REEL_POOL_NONE, loops);
 	}
 }
 
-static void hand_back_push(struct run *run, const struct node_facts *from, struct node_facts *to)
+static void hand_back_push(struct run *run, const struct node_facts *from, bool back,
+			   struct node_facts *to)
 {
 	struct reel_instruction push = { 0 };
 
 	reel_code_make_push(run->arch, &push);
-	hand_back(run, &push, from, to);
+	hand_back(run, &push, from, back, to);
 }
 
 /* The frame pointer becomes sp: a frame record if the old one was pushed before. */
@@ -256,7 +298,7 @@ static void begin_with(struct run *run, const struct reel_code_node *node,
 	if (node->flags & REEL_CODE_HAS_CFI) {
 		if (input->find_row(input->rows, node->address, &row) == REEL_CFI_FOUND &&
 		    reel_facts_of_row(run->arch, &row, &facts))
-			add_facts(run, to, &facts, REEL_POOL_NONE);
+			add_facts(run, to, &facts, REEL_POOL_NONE, 0);
 		else
 			to->open = true;
 		return;
@@ -267,16 +309,17 @@ static void begin_with(struct run *run, const struct reel_code_node *node,
 			    run->arch, returns ? instruction->through : REEL_ARCH_NO_SLOT, &facts))
 			return;
 		facts.by = returns ? REEL_BY_RETURN : REEL_BY_JUMP;
-		add_facts(run, to, &facts, REEL_POOL_NONE);
+		add_facts(run, to, &facts, REEL_POOL_NONE, 0);
 	}
 	if (makes_record(run, instruction)) {
 		facts_at_record(run, &facts);
-		add_facts(run, to, &facts, REEL_POOL_NONE);
+		add_facts(run, to, &facts, REEL_POOL_NONE, 0);
 	}
 }
 
-static struct node_facts facts_of(struct run *run, const struct reel_code_node *node)
+static struct node_facts facts_of(struct run *run, size_t i)
 {
+	const struct reel_code_node *node = &run->graph.nodes[i];
 	const struct reel_instruction *instruction = reel_code_instruction(&run->graph, node);
 	struct node_facts facts = { .n = 0 };
 
@@ -288,48 +331,82 @@ static struct node_facts facts_of(struct run *run, const struct reel_code_node *
 	if (node->flags & REEL_CODE_HAS_CFI)
 		return facts;
 	if (node->next != REEL_CODE_NO_NODE)
-		hand_back(run, instruction, &run->found[node->next], &facts);
+		hand_back(run, instruction, &run->found[node->next], node->next <= i, &facts);
 	if (node->target == REEL_CODE_NO_NODE)
 		return facts;
 	if (instruction->flow == REEL_FLOW_CALL)
-		hand_back_push(run, &run->found[node->target], &facts);
+		hand_back_push(run, &run->found[node->target], node->target <= i, &facts);
 	else
-		hand_back(run, instruction, &run->found[node->target], &facts);
+		hand_back(run, instruction, &run->found[node->target], node->target <= i, &facts);
 	return facts;
 }
 
-/* Whether the facts of `successor` have changed since this pass or the last one was at node `i`. */
+/* Whether the facts of `successor` have changed since node `i` was looked at. */
 static bool has_news(const struct run *run, size_t i, uint32_t successor)
 {
 	return successor != REEL_CODE_NO_NODE &&
-	       run->found[successor].changed_in + (successor <= i) == run->pass;
+	       run->times[successor].changed > run->times[i].looked_at;
 }
 
-/* From the last node found to the first, since most facts come from later ones. */
-static bool pass(struct run *run)
+/* Looks at a node; true if its facts change. */
+static bool look_at(struct run *run, size_t i)
 {
-	bool changed = false;
+	struct node_facts facts, *known = &run->found[i];
+	struct node_times *times = &run->times[i];
 
-	run->pass++;
-	for (size_t i = run->graph.n; i--;) {
-		const struct reel_code_node *node = &run->graph.nodes[i];
-		struct node_facts facts;
+	times->looked_at = run->now;
+	facts = facts_of(run, i);
+	/* Padding is compared as well: both began as zeros. */
+	if (facts.n == known->n && facts.by_fp == known->by_fp && facts.calls == known->calls &&
+	    facts.open == known->open && facts.passed_on == known->passed_on &&
+	    !memcmp(facts.facts, known->facts, sizeof(facts.facts)) &&
+	    !memcmp(facts.loops, known->loops, sizeof(facts.loops)))
+		return false;
+	if (times->n_changes == CHANGES_MAX) {
+		run->settled = false;
+		known->open = true;
+	} else {
+		*known = facts;
+	}
+	times->changed = ++run->now;
+	return times->n_changes++ <= CHANGES_MAX;
+}
 
-		if (run->pass > 1 && !has_news(run, i, node->next) &&
-		    !has_news(run, i, node->target))
-			continue;
-		facts = facts_of(run, node);
-		/* Padding is compared as well: both began as zeros. */
-		if (facts.n != run->found[i].n || facts.by_fp != run->found[i].by_fp ||
-		    facts.calls != run->found[i].calls || facts.open != run->found[i].open ||
-		    facts.passed_on != run->found[i].passed_on ||
-		    memcmp(facts.facts, run->found[i].facts, sizeof(facts.facts))) {
-			run->found[i] = facts;
-			run->found[i].changed_in = run->pass;
-			changed = true;
+/* Notes where loops end. */
+static void find_loops(struct run *run)
+{
+	for (uint32_t i = 0; i < run->graph.n; i++) {
+		uint32_t successors[2] = { run->graph.nodes[i].next, run->graph.nodes[i].target };
+
+		for (unsigned j = 0; j < 2; j++) {
+			if (successors[j] <= i)
+				run->times[successors[j]].loop_end = i;
 		}
 	}
-	return changed;
+}
+
+/* Passes facts back until nothing changes, from the last node to the first: a loop settles before
+ * the code that leads to it. */
+static void settle(struct run *run)
+{
+	size_t left = run->graph.n * VISITS_MAX;
+
+	find_loops(run);
+	run->now = 1;
+	for (size_t i = run->graph.n; i-- && !run->short_of_memory; left -= !!left) {
+		const struct reel_code_node *node = &run->graph.nodes[i];
+		struct node_times *times = &run->times[i];
+
+		if (times->n_changes > CHANGES_MAX ||
+		    (times->looked_at && !has_news(run, i, node->next) &&
+		     !has_news(run, i, node->target)))
+			continue;
+		if (look_at(run, i) && left && times->loop_end >= i)
+			i = (size_t)times->loop_end + 1;
+	}
+	run->settled &= !!left;
+	for (size_t i = 0; i < run->graph.n && !left; i++)
+		run->found[i].open = true;
 }
 
 /* ---- cache ------------------------------------------------------------------------------- */
@@ -398,20 +475,17 @@ static bool run_from(struct reel_synthesis *synthesis, uint64_t address,
 	if (!reel_code_follow(&synthesis->reader, address, true, &run.graph))
 		return false;
 	run.found = calloc(run.graph.n, sizeof(*run.found));
-	while (run.found && pass(&run) && !run.short_of_memory) {
-		if (run.pass < PASSES_MAX)
-			continue;
-		run.settled = false;
-		for (size_t i = 0; i < run.graph.n; i++)
-			run.found[i].open = true;
-		break;
-	}
-	done = run.found && !run.short_of_memory;
+	run.times = calloc(run.graph.n, sizeof(*run.times));
+	done = run.found && run.times && reel_code_sort(&run.graph);
+	if (done)
+		settle(&run);
+	done = done && !run.short_of_memory;
 	if (done) {
 		reel_code_seen_end(&synthesis->reader, seen);
 		remember(&run, seen);
 	}
 	free(run.found);
+	free(run.times);
 	reel_code_graph_free(&run.graph);
 	return done;
 }
