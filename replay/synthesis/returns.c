@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "replay/synthesis/facts.h"
 #include "replay/synthesis/synthesis_internal.h"
 
@@ -104,6 +105,45 @@ static bool is_possible(const struct run *run, const struct reel_facts *facts)
 	       facts->cfa.plus >= least;
 }
 
+/* Registers whose change may change a value. */
+static uint64_t slots_of(struct reel_value value)
+{
+	uint64_t slot = (uint64_t)1 << value.slot;
+
+	switch ((enum reel_value_kind)value.kind) {
+	case REEL_VALUE_UNKNOWN:
+		return 0;
+	case REEL_VALUE_AT_CFA: /* changes with the CFA */
+		return UINT64_MAX;
+	case REEL_VALUE_SUM:
+		return slot | (uint64_t)1 << reel_value_place(value);
+	default:
+		return slot;
+	}
+}
+
+/* The number of the facts in the pool; NONE if memory is short. */
+static uint32_t number_of(const struct run *run, const struct reel_facts *facts)
+{
+	struct reel_synthesis *synthesis = run->synthesis;
+	uint32_t number = reel_pool_add(&synthesis->facts, facts);
+	uint64_t slots = slots_of(facts->cfa) | slots_of(facts->return_address);
+
+	if (number == REEL_POOL_NONE || number < synthesis->n_fact_slots)
+		return number;
+	for (uint8_t i = 0; i < run->arch->n_registers; i++)
+		slots |= slots_of(facts->registers[i]);
+	while (synthesis->n_fact_slots <= number) {
+		if (!reel_array_reserve(&synthesis->fact_slots, synthesis->n_fact_slots,
+					&synthesis->fact_slots_capacity, sizeof(slots)))
+			return REEL_POOL_NONE;
+		/* Others were added elsewhere. */
+		synthesis->fact_slots[synthesis->n_fact_slots++] = UINT64_MAX;
+	}
+	synthesis->fact_slots[number] = slots;
+	return number;
+}
+
 /* The less certain facts, and of these the ones with more loops, are the first to go. */
 static unsigned badness(const struct reel_facts *facts, uint8_t loops)
 {
@@ -136,21 +176,24 @@ static unsigned place_for(const struct run *run, struct node_facts *to,
 static void add_facts(struct run *run, struct node_facts *to, const struct reel_facts *facts,
 		      uint32_t number, uint8_t loops)
 {
+	size_t size = run->synthesis->facts.item_size;
 	struct reel_facts merged;
 	unsigned i = 0;
 
-	memcpy(&merged, facts, run->synthesis->facts.item_size);
 	for (; i < to->n; i++) {
 		const struct reel_facts *known = facts_at(run->synthesis, to->facts[i]);
 
-		if (!reel_value_equal(known->cfa, facts->cfa) ||
-		    !reel_value_equal(known->return_address, facts->return_address))
+		if (to->facts[i] != number &&
+		    (!reel_value_equal(known->cfa, facts->cfa) ||
+		     !reel_value_equal(known->return_address, facts->return_address)))
 			continue;
 		loops = loops < to->loops[i] ? loops : to->loops[i];
 		to->loops[i] = loops;
-		if (!memcmp(known, facts, run->synthesis->facts.item_size))
+		if (to->facts[i] == number || !memcmp(known, facts, size))
 			return;
-		meet(run->arch, run->synthesis->facts.item_size, &merged, known);
+		memcpy(&merged, facts, size);
+		meet(run->arch, size, &merged, known);
+		facts = &merged;
 		number = REEL_POOL_NONE;
 		break;
 	}
@@ -159,7 +202,7 @@ static void add_facts(struct run *run, struct node_facts *to, const struct reel_
 	if (i == REEL_SYNTHESIZED_MAX)
 		return;
 	if (number == REEL_POOL_NONE)
-		number = reel_pool_add(&run->synthesis->facts, &merged);
+		number = number_of(run, facts);
 	if (number == REEL_POOL_NONE) {
 		run->short_of_memory = true;
 		return;
@@ -228,28 +271,50 @@ static uint64_t passed_on_by(const struct run *run, const struct reel_instructio
 	return slots;
 }
 
+/* Registers on which no facts may depend for them to stay as they are. */
+static uint64_t touched_by(const struct run *run, const struct reel_instruction *instruction)
+{
+	uint64_t slots = instruction->flow == REEL_FLOW_CALL ? ~run->synthesis->kept_by_calls : 0;
+
+	for (unsigned i = 0; i < instruction->n_effects; i++) {
+		const struct reel_effect *effect = &instruction->effects[i];
+
+		slots |= (uint64_t)1 << effect->slot;
+		/* It may be where a register is saved, whatever its place depends on. */
+		if (effect->size && effect->value.kind == REEL_VALUE_REGISTER)
+			slots = UINT64_MAX;
+	}
+	return slots;
+}
+
 /* Passes back the facts after an instruction; `back`: that leads back in a loop. */
 static void hand_back(struct run *run, const struct reel_instruction *instruction,
 		      const struct node_facts *from, bool back, struct node_facts *to)
 {
+	uint64_t touched = touched_by(run, instruction);
+
 	to->open |= from->open;
 	to->calls |= from->calls || (from->n && instruction->flow == REEL_FLOW_CALL);
 	to->by_fp |= from->by_fp && reel_value_equal(reel_instruction_sets(instruction, run->fp),
 						     reel_value_of_register(run->fp, 0));
 	to->passed_on |= from->passed_on & kept_by(run, instruction);
 	for (unsigned i = 0; i < from->n; i++) {
-		struct reel_facts facts;
-		bool same = !instruction->n_effects && instruction->flow != REEL_FLOW_CALL;
+		const struct reel_facts *after = facts_at(run->synthesis, from->facts[i]);
 		uint8_t loops = from->loops[i] + (back && from->loops[i] < UINT8_MAX);
+		struct reel_facts facts;
 
-		memcpy(&facts, facts_at(run->synthesis, from->facts[i]),
-		       run->synthesis->facts.item_size);
+		if (!(run->synthesis->fact_slots[from->facts[i]] & touched)) {
+			if (is_possible(run, after))
+				add_facts(run, to, after, from->facts[i], loops);
+			continue;
+		}
+		memcpy(&facts, after, run->synthesis->facts.item_size);
 		if (instruction->flow == REEL_FLOW_CALL)
 			clobber_call(run, instruction, &facts);
 		if (!reel_facts_before(run->arch, instruction, &facts))
 			to->open = true;
 		else if (is_possible(run, &facts))
-			add_facts(run, to, &facts, same ? from->facts[i] : REEL_POOL_NONE, loops);
+			add_facts(run, to, &facts, REEL_POOL_NONE, loops);
 	}
 }
 

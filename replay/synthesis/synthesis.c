@@ -61,6 +61,9 @@ static void forget(struct reel_synthesis *synthesis)
 	reel_entries_free(synthesis);
 	reel_beginnings_free(synthesis);
 	reel_pool_free(&synthesis->facts);
+	free(synthesis->fact_slots);
+	synthesis->fact_slots = NULL;
+	synthesis->n_fact_slots = synthesis->fact_slots_capacity = 0;
 	reel_pool_free(&synthesis->states);
 	reel_made_rows_free(&synthesis->fact_rows);
 	reel_made_rows_free(&synthesis->state_rows);

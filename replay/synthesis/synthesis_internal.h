@@ -44,6 +44,9 @@ struct reel_synthesis {
 
 	/* returns.c */
 	struct reel_pool facts; /* struct reel_facts, reel_facts_size of it */
+	/* By their number: registers whose change may change them. */
+	uint64_t *fact_slots;
+	size_t n_fact_slots, fact_slots_capacity;
 	struct reel_made_rows fact_rows;
 	struct reel_id_table returns;	     /* by address */
 	size_t n_returns;		     /* them, or all instructions that returns_seen has */
