@@ -389,11 +389,12 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 	at_jump.registers[walk->programs->sp] = sp_at_jump(walk, rows);
 	for (; left; left--, walk->searched++, at += size) {
 		unsigned passed = count_passed(walk, at);
-		struct reel_unwind_state caller = { 0 };
+		struct reel_unwind_state caller;
 		const struct reel_walk *where;
 		const struct reel_row *row;
 		struct reel_code there;
 		enum reel_led_by way;
+		uint64_t pc;
 
 		passed = passed < left ? passed : left;
 		at += (uint64_t)passed * size;
@@ -401,10 +402,11 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 		walk->searched += passed;
 		if (!left)
 			break;
-		if (!read_called(walk, at, &caller.pc, &there)) {
+		if (!read_called(walk, at, &pc, &there)) {
 			note_passed(walk, at);
 			continue;
 		}
+		caller = (struct reel_unwind_state){ .pc = pc };
 		row = row_by_call(walk, code, &there, &caller, &way);
 		if (!row || (way && !most))
 			continue;
