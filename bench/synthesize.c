@@ -3,12 +3,15 @@
  * Makes captures of any size in one respect, which are exact: each trace reaches its root, with the
  * requested number of frames, on any host.
  *
- *   synthesize DIR [samples=N] [modules=N] [mappings=N] [threads=N] [depth=N]
+ *   synthesize DIR [samples=N] [modules=N] [mappings=N] [threads=N] [depth=N] [jit=N]
  *
  * DIR/capture.reel has one x86-64 process: mapping i maps DIR/module-(i % modules), an ELF file
  * with its own build-id, symbols and CFI. A thread's frames stay the same except for the four
  * nearest to the leaf, which are elsewhere in each sample: anywhere in the mappings, repeating
  * after 20,000 samples.
+ *
+ * With jit=N, the leaf is in one of N pages of code without a file, and every JIT_CHANGE samples a
+ * constant in one of its functions changes.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -33,6 +36,9 @@
 #define STACK_STEP    0x1000000
 #define START	      1000000000
 #define VARIETY	      20000 /* samples, after which the leaves repeat */
+#define JIT_FROM      0x7d0000000000
+#define JIT_FUNCTION  1024 /* bytes */
+#define JIT_CHANGE    20
 
 static struct {
 	const char *name;
@@ -43,9 +49,10 @@ static struct {
 	{ "mappings", 0, 10000000 },
 	{ "threads", 4, 100000 },
 	{ "depth", 30, STACK_STEP / FRAME_MAX },
+	{ "jit", 0, 65536 },
 };
 
-enum { SAMPLES, MODULES, MAPPINGS, THREADS, DEPTH, N_PARAMETERS };
+enum { SAMPLES, MODULES, MAPPINGS, THREADS, DEPTH, JIT, N_PARAMETERS };
 
 static uint64_t of(unsigned parameter)
 {
@@ -91,6 +98,8 @@ static void build_module(struct elf_builder *elf, uint64_t index)
 	memset(text, 0x90, sizeof(text)); /* nop */
 	strings[0] = 0;
 	for (unsigned i = 0; i < FUNCTIONS; i++) {
+		/* call *%rax: where a frame's address is. */
+		memcpy(text + i * FUNCTION_SIZE + FUNCTION_SIZE / 2 - 2, "\xff\xd0", 2);
 		elf_make_symbol(symbols + 24 * (i + 1), (uint32_t)strings_size, STB_GLOBAL,
 				STT_FUNC, 1, TEXT + i * FUNCTION_SIZE, FUNCTION_SIZE);
 		strings_size +=
@@ -206,6 +215,62 @@ static void write_code(struct reel_writer *writer, const char *dir)
 						      .module = 1 + i % of(MODULES) } });
 }
 
+/* sub $56,%rsp; ... mov $constant,%eax; test %eax,%eax; je to the end; ... add $56,%rsp; ret */
+static void build_jit_function(uint8_t *code, uint32_t constant)
+{
+	size_t end = JIT_FUNCTION - 5, size = 4;
+
+	memset(code, 0x90, JIT_FUNCTION);
+	memcpy(code, "\x48\x83\xec\x38", 4);
+	for (; size + 13 <= end; size += 13) {
+		memcpy(code + size, "\xb8\0\0\0\0\x85\xc0\x0f\x84", 9);
+		reel_store32(code + size + 1, constant);
+		reel_store32(code + size + 9, (uint32_t)(end - size - 13));
+	}
+	memcpy(code + end, "\x48\x83\xc4\x38\xc3", 5);
+}
+
+static uint64_t jit_functions(void)
+{
+	return of(JIT) * 0x1000 / JIT_FUNCTION;
+}
+
+static void write_jit_function(struct reel_writer *writer, uint64_t function, uint64_t time,
+			       uint32_t constant)
+{
+	uint8_t code[JIT_FUNCTION];
+
+	build_jit_function(code, constant);
+	write_record(writer,
+		     (struct reel_record){ .id = REEL_RECORD_CODE,
+					   .code = { .time = time,
+						     .space = 1,
+						     .address = JIT_FROM + function * JIT_FUNCTION,
+						     .bytes = { code, sizeof(code) },
+						     .since = time } });
+}
+
+static void write_jit(struct reel_writer *writer)
+{
+	if (!of(JIT))
+		return;
+	write_record(writer,
+		     (struct reel_record){ .id = REEL_RECORD_MODULE,
+					   .module = { .id = of(MODULES) + 1,
+						       .kind = REEL_MODULE_ANONYMOUS,
+						       .path = reel_bytes_of_string("//anon") } });
+	write_record(writer, (struct reel_record){ .id = REEL_RECORD_MAP,
+						   .map = { .time = START,
+							    .space = 1,
+							    .address = JIT_FROM,
+							    .size = of(JIT) * 0x1000,
+							    .protection = 7,
+							    .flags = 2,
+							    .module = of(MODULES) + 1 } });
+	for (uint64_t i = 0; i < jit_functions(); i++)
+		write_jit_function(writer, i, START, 0);
+}
+
 static void write_threads(struct reel_writer *writer)
 {
 	for (uint64_t i = 0; i < of(THREADS); i++)
@@ -297,8 +362,15 @@ static void write_sample(struct reel_writer *writer, struct stack *stacks, uint6
 	for (size_t leaf = fixed_frames(); leaf < of(DEPTH); leaf++) {
 		uint64_t callee = somewhere(mixed(i % VARIETY * LEAVES + leaf + 1));
 
+		if (of(JIT) && leaf + 1 == of(DEPTH))
+			break;
 		used = push(stack, used, pc, callee);
 		pc = callee;
+	}
+	if (of(JIT)) {
+		reel_store64(stack->bytes + of(DEPTH) * FRAME_MAX - used - 8, pc);
+		used += 64;
+		pc = JIT_FROM + mixed(i) % jit_functions() * JIT_FUNCTION + 4 + 13 * (i % 70);
 	}
 	region.address = top - used;
 	region.bytes = stack->bytes + of(DEPTH) * FRAME_MAX - used;
@@ -327,9 +399,14 @@ static void write_capture(const char *dir, int fd)
 	must(reel_writer_create(fd, dir, NULL, (const uint8_t *)"stackreel-growth", &writer));
 	write_head(writer);
 	write_code(writer, dir);
+	write_jit(writer);
 	write_threads(writer);
-	for (uint64_t i = 0; i < of(SAMPLES); i++)
+	for (uint64_t i = 0; i < of(SAMPLES); i++) {
+		if (of(JIT) && i % JIT_CHANGE == JIT_CHANGE - 1)
+			write_jit_function(writer, mixed(i) % jit_functions(),
+					   START + (i + 1) * 1000, (uint32_t)i);
 		write_sample(writer, stacks, i);
+	}
 	must(reel_writer_flush(writer));
 	write_record(writer,
 		     (struct reel_record){ .id = REEL_RECORD_END,
@@ -356,7 +433,8 @@ static void set_parameter(const char *word)
 			return;
 	}
 	errx(2,
-	     "invalid argument '%s'; use [samples|modules|mappings|threads|depth]=N, N at least 1",
+	     "invalid argument '%s'; use [samples|modules|mappings|threads|depth|jit]=N, N at "
+	     "least 1",
 	     word);
 }
 
