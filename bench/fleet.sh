@@ -120,7 +120,7 @@ for what in fleet share/parquet share/sqlite share/ndjson; do
 done
 export NODE_PATH=$here/tests/npm/node_modules
 cd "$here/docs/queries"
-node "$here/bench/fleet.js" "$work" duckdb.sql callers.sql captures.sql containers.sql folded.sql hottest.sql hours.sql incomplete.sql library.sql self.sql total.sql traces.sql wakers.sql
+node "$here/bench/fleet.js" "$work" duckdb.sql callers.sql captures.sql containers.sql folded.sql hottest.sql hours.sql incomplete.sql library.sql minute.sql regression.sql self.sql total.sql traces.sql wakers.sql
 echo "self.sql of the share, in SQLite, and in DuckDB from NDJSON and Parquet:"
 python3 -c '
 import resource, sqlite3, sys

@@ -125,6 +125,7 @@ const char schema_views[] =
 	"  ifnull((SELECT merged_host " OF_THREAD "),"
 	"  (SELECT hostname FROM base_captures WHERE id = s.capture_id)) AS host,"
 	"  strftime('%Y-%m-%d %H:00', s.wall_time / 1000000000, 'unixepoch') AS hour,"
+	"  strftime('%Y-%m-%d %H:%M', s.wall_time / 1000000000, 'unixepoch') AS minute,"
 	"  (SELECT name FROM events WHERE id = s.event_id) AS event,"
 	"  ifnull((SELECT unit FROM events WHERE id = s.event_id), '') AS unit,"
 	"  (SELECT pid " OF_PROCESS ") AS pid, (SELECT tid " OF_THREAD ") AS tid,"

@@ -2,7 +2,8 @@
 CREATE VIEW captures AS FROM 'fleet/**/captures.parquet';
 CREATE VIEW modules AS FROM 'fleet/**/modules.parquet';
 CREATE VIEW samples AS
-SELECT *, strftime(make_timestamp(epoch_us(wall_time)), '%Y-%m-%d %H:00') AS hour FROM 'fleet/**/samples.parquet';
+SELECT *, strftime(make_timestamp(epoch_us(wall_time)), '%Y-%m-%d %H:00') AS hour,
+  strftime(make_timestamp(epoch_us(wall_time)), '%Y-%m-%d %H:%M') AS minute FROM 'fleet/**/samples.parquet';
 -- Captures share stacks.
 CREATE VIEW stacks AS
 SELECT stack_id, any_value(functions) AS functions, any_value(frames) AS frames,

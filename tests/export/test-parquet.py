@@ -8,12 +8,16 @@ The readers come from npm, as listed in tests/npm.
 """
 # checks: cli/export cli/parquet
 
+import calendar
 import collections
 import glob
 import hashlib
+import itertools
 import json
+import math
 import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -322,6 +326,9 @@ def outermost(frames, is_wanted):
     return next((i for i, frame in enumerate(frames) if is_wanted(frame)), None)
 
 
+ROUNDED = ("old", "new", "usual", "share", "change", "low", "high", "probability")
+
+
 def alike(row):
     """A row of DuckDB's or SQLite's, as text: SQLite has no lists, maps and booleans, and its modules are those of people."""
     row = {key: json.loads(value) if key in ("losses", "problems") and isinstance(value, str) else value for key, value in row.items()}
@@ -329,7 +336,7 @@ def alike(row):
         row["losses"] = {loss["key"]: int(loss["value"]) for loss in row["losses"]} if isinstance(row["losses"], list) else row["losses"]
     if row.get("module") == "//anon":
         row["module"] = "[JIT]"
-    return json.dumps({key: float(value) if key.startswith("percent") and value is not None else int(value) if isinstance(value, bool) else value for key, value in row.items()}
+    return json.dumps({key: float(value) if (key.startswith("percent") or key in ROUNDED) and value is not None else int(value) if isinstance(value, bool) else value for key, value in row.items()}
                       | {key: int(row[key]) for key in ("samples", "weight", "exported", "hosts") if key in row}, sort_keys=True)
 
 
@@ -421,6 +428,129 @@ def check_queries(arguments, captures):
          sorted((path, str(n)) for path, n in collections.Counter(line["capture"] for line in fleet.wanted.lines).items()))
 
 
+def ask_both(name, folder, arguments, captures):
+    """DuckDB's answer for captures in a folder, which must be that of `stackreel sql'."""
+    done = run(TOOL, "export", "--format=parquet", *arguments, *captures, "-o", "fleet", cwd=folder)
+    count.ok("export for %s" % name, done.returncode == 0, done.stderr)
+    duckdb, query = (pathlib.Path(ROOT, "docs/queries", file + ".sql").read_text(encoding="utf-8") for file in ("duckdb", name))
+    rows = node(ASK, duckdb, query, folder=folder)[-1]
+    ours = json.loads(run(TOOL, "sql", "--json", *arguments, *captures, "\n" + query, cwd=folder).stdout)
+    same("query %s: stackreel sql" % name, sorted(map(alike, ours)), sorted(map(alike, rows)))
+    return rows
+
+
+def versions(folder, noise):
+    """Captures of two versions: the runs of each differ by more than chance, f4 changed, and f1 is different in each second run."""
+    fixed = random.Random(7)
+    parts = [fixed.expovariate(1) for _ in range(40)]
+    for run_number in range(13):
+        source, side = random.Random(run_number), "new" if run_number > 6 else "old"
+        path = os.path.join(folder, side, "%d.reel" % run_number)
+        weights = [max(part * (1 + source.gauss(0, noise)) * (1.8 if side == "new" and i == 4 else 1) * (8 if run_number % 2 and i == 1 and not noise else 1), 0)
+                   for i, part in enumerate(parts)]
+        leaves = source.choices(range(40), weights, k=1500 + source.randrange(500))
+        called(path, 1764547200, 40, [(leaf, leaf // 3, leaf // 9, 0) for leaf in leaves], [1] * len(leaves))
+    return sorted(glob.glob(os.path.join(folder, "*/*.reel")))
+
+
+def called(path, start, functions, stacks, threads):
+    """A capture with these stacks of functions, innermost first, and threads."""
+    kernel = 0xffffffff81000000
+    symbols = [b.record("KERNEL_SYMBOL", kernel + i * 0x1000, 0x1000, 2, "f%d" % i) for i in range(functions)]
+    reel = b.Reel(file_id=hashlib.md5(path.encode()).digest()).side(
+        reel_cases.capture_record(hostname="shop", start_time=4999999900, start_wall_time=start * 10**9, cpus_online=8),
+        b.record("MODULE", 2, 3, 0, 0, 0, 0, b"", "[kernel]"), *symbols, b.record("EVENT", 1, 1, 0, 999, 0, 1, "cpu-clock"),
+        *(b.record("SPACE", 1, i, 0, 1, 1000 + i, 1000 + i, 62, 64, 1, 0, 0, 0) for i in (1, 2)),
+        *(b.record("THREAD", 1, i, i, 1, 1000 + i, 1000 + i, 0, "worker-%d" % i) for i in (1, 2)))
+    samples = b.Samples()
+    for i, (stack, thread) in enumerate(zip(stacks, threads), 1):
+        samples.sample(i, 5000000000 + i * 10000000, thread=thread, weight=1001001, where=4, kernel=[kernel + 0x10 + 0x1000 * function for function in stack])
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(reel_cases.finish(reel.samples(samples), len(stacks)).data)
+
+
+def check_regression(name, folder, arguments, captures, n_sure):
+    """The numbers of `stackreel diff', to what their rounding and its iterations leave open."""
+    captures = [os.path.relpath(path, folder) for path in captures]
+    rows = ask_both("regression", folder, arguments, captures)
+    old, new = ([path for path in captures if path.startswith(side)] for side in ("old/", "new/"))
+    diff = json.loads(run(TOOL, "diff", "--json", *arguments, *old, "--new", *new, cwd=folder).stdout)
+    wanted = {(function["name"], function["module"], part): function[part] for function in diff["functions"]
+              for part in ("self", "total") if function[part]["tested"]}
+    found = {(row["function"], row["module"], row["part"]): row for row in rows}
+    same("query regression of %s: functions" % name, sorted(found), sorted(wanted))
+    wrong = [(key, column, found[key][column], value[column]) for key, value in wanted.items() if key in found
+             for column, limit in (("old", 6e-4), ("new", 6e-4), ("change", 6e-4), ("low", 5e-3), ("high", 5e-3), ("probability", 5e-4), ("sure", 0))
+             if abs(found[key]["is_sure" if column == "sure" else column] - value[column]) > limit]
+    count.ok("query regression of %s: the numbers of diff" % name, not wrong and diff["sure"] >= n_sure, "%s; %d are sure" % (wrong[:3], diff["sure"]))
+
+
+def student(t, freedom):
+    """Abramowitz and Stegun, 26.7.3 and 26.7.4: the probability of a value at least as far from 0."""
+    angle = math.atan(t / math.sqrt(freedom))
+    term = total = math.cos(angle) if freedom % 2 else 1
+    for k in range(3 if freedom % 2 else 2, freedom, 2):
+        term *= (k - 1) / k * math.cos(angle) ** 2
+        total += term
+    if freedom % 2:
+        return 1 - 2 / math.pi * (angle + math.sin(angle) * (total if freedom > 1 else 0))
+    return 1 - math.sin(angle) * total
+
+
+def check_minute(folder):
+    """f5 and worker-2 take more in one of thirty minutes of two days; the lines of NDJSON have the shares."""
+    fixed = random.Random(7)
+    parts = [fixed.expovariate(1) for _ in range(30)]
+    for day, minute in itertools.product((29, 30), range(10, 25)):
+        source, asked = random.Random(100 * day + minute), (day, minute) == (30, 17)
+        weights = [max(part * (1 + source.gauss(0, 0.1)) * (5 if asked and i == 5 else 1), 0) for i, part in enumerate(parts)]
+        leaves = source.choices(range(30), weights, k=500 + source.randrange(100))
+        called(os.path.join(folder, "%d-%d.reel" % (day, minute)), calendar.timegm((2026, 11, day, 3, minute, 1)), 30,
+               [(leaf, leaf // 3, leaf // 9, 0) for leaf in leaves], [1 + (source.random() < (0.6 if asked else 0.3)) for _ in leaves])
+    captures = sorted(os.path.basename(path) for path in glob.glob(os.path.join(folder, "*.reel")))
+    rows = ask_both("minute", folder, ["--no-host-files"], captures)
+    lines = list(map(json.loads, run(TOOL, "export", "--format=ndjson", "--no-host-files", *captures, cwd=folder).stdout.splitlines()))
+    weights, wholes = collections.Counter(), collections.Counter()
+    for line in lines:
+        minute = line["wall_time"] // 60000000000
+        wholes[minute] += line["weight"]
+        for key in {("function", frame["function"]) for frame in line["frames"]} | {("program", line["comm"])}:
+            weights[key, minute] += line["weight"]
+    asked = calendar.timegm((2026, 11, 30, 3, 17, 0)) // 60
+    usual = [minute for minute in wholes if minute != asked]
+    n_asked, n_usual = (sum(line["wall_time"] // 60000000000 in minutes for line in lines) for minutes in ([asked], usual))
+    wrong = []
+    for row in rows:
+        key = row["kind"], row["name"]
+        share, mean = weights[key, asked] / wholes[asked], sum(weights[key, minute] for minute in usual) / sum(wholes[minute] for minute in usual)
+        variance = sum((weights[key, minute] / wholes[minute] - mean) ** 2 for minute in usual) / (len(usual) - 1) * (1 + 1 / len(usual))
+        error = math.sqrt(max(variance, mean * (1 - mean) * (1 / n_asked + 1 / n_usual)) + 1 / n_asked ** 2)
+        wanted = [100 * mean, 100 * share, student(abs(share - mean) / error, len(usual) - 1)]
+        if any(abs(row[column] - value) > 6e-4 for column, value in zip(("usual", "share", "probability"), wanted)) or abs(student((row["high"] - row["low"]) / 200 / error, len(usual) - 1) - 0.05) > 1e-3:
+            wrong.append((row, wanted))
+    count.ok("query minute: as computed from NDJSON", not wrong and len(rows) > 20, str(wrong[:2]))
+    count.ok("query minute: what changed", {"f5", "worker-2"} <= {row["name"] for row in rows if row["is_sure"] and row["change"] > 0} and len([row for row in rows if row["is_sure"]]) <= 4)
+    done = run(TOOL, "report", "--no-host-files", "--by=comm", "30-17.reel", cwd=folder)
+    share = next((row["share"] for row in rows if row["name"] == "worker-2"), 0)
+    count.ok("query minute: the share in report", re.search(r"^ *%.2f %%.* worker-2" % share, done.stdout, re.M), "%s\n%s%s" % (share, done.stdout[:600], done.stderr))
+
+
+def check_changes():
+    for noise, n_sure in ((0, 1), (0.3, 0)):
+        folder = os.path.join(work, "versions-%g" % noise)
+        check_regression("runs that differ by %g" % noise, folder, ["--no-host-files"], versions(folder, noise), n_sure)
+    folder = os.path.join(work, "windows")
+    for number in range(8):
+        path = os.path.join(folder, "new" if number % 2 else "old", "%d.reel" % number)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        done = run(TOOL, "cut", "-q", *FROM, "--time", "%dms..%dms" % (number * 120, number * 120 + 120), os.path.join(ORDERS, "orders.reel"), "-o", path)
+        count.ok("cut", done.returncode == 0, done.stderr)
+    check_regression("windows of orders", folder, FROM, sorted(glob.glob(os.path.join(folder, "*/*.reel"))), 0)
+    os.makedirs(os.path.join(work, "minutes"))
+    check_minute(os.path.join(work, "minutes"))
+
+
 def check_guide(captures):
     """The commands of docs/fleet.md, and the script for Slurm: together, its parts have each capture once."""
     text = pathlib.Path(ROOT, "docs/fleet.md").read_text(encoding="utf-8")
@@ -477,6 +607,7 @@ def main():
     count.ok("merge", done.returncode == 0, done.stderr)
     check_readers("golden", ["--no-host-files", *golden, hosts[0], merged])
     check_queries(FROM, [os.path.join(ORDERS, "orders.reel"), hosts[0], *golden])
+    check_changes()
     check_guide([path for path in golden if "x86_64" in path])
     check_sandbox()
     with open(os.path.join(work, "orders.ndjson"), "w", encoding="ascii") as file:
