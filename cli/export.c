@@ -34,7 +34,9 @@ struct export_options {
 	struct string_list files;
 	const struct export_format *format;
 	const char *output; /* NULL: standard output */
-	bool pushes;	    /* to a server instead of a file */
+	bool is_partitioned;
+	char *folder, *file_id; /* of the capture that is exported, if partitioned */
+	bool pushes;		/* to a server instead of a file */
 	struct push push;
 };
 
@@ -85,6 +87,9 @@ static void check(struct export_options *options, struct argp_state *state)
 			      "no folder for the %s format, which has several files; use -o "
 			      "DIR",
 			      options->format->name);
+	if (options->is_partitioned && !options->format->files)
+		options_error(state, "--partition: the %s format has a single file",
+			      options->format->name);
 	if ((options->format->is_binary || options->format->needs_file) && !options->output &&
 	    !options->pushes && isatty(STDOUT_FILENO))
 		options_error(state, "the %s format is not for terminals; use -o FILE",
@@ -133,6 +138,10 @@ static error_t parse_export_option(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option own_options[] = {
 	{ "format", KEY_FORMAT, "FORMAT", 0, "Write FORMAT, one of the formats below", 0 },
+	{ "partition", OPTION_FLAG(struct export_options, is_partitioned), NULL, 0,
+	  "With parquet, write each capture to files of its own in date=DATE/host=HOST below the "
+	  "folder",
+	  0 },
 	{ "push", KEY_PUSH, "SERVER:URL", 0,
 	  "Send a pprof profile to a server instead: pyroscope:URL or parca:URL", 0 },
 	{ "push-name", OPTION_TEXT(struct export_options, push.name), "NAME", 0,
@@ -221,15 +230,21 @@ static bool open_named(const struct export_options *options, const char *path,
 	return true;
 }
 
+/* "samples.parquet", or with a capture's id "samples-0123abcd.parquet". */
 static bool open_folder(const struct export_options *options, struct destination *destination)
 {
+	const char *path = options->folder ? options->folder : options->output;
 	_cleanup_fd_ int folder = -1;
-	bool ok = no_error(reel_output_folder_open(options->output, &folder));
+	bool ok = no_error(reel_output_folder_open(path, &folder));
 
 	for (const char *const *name = options->format->files; *name && ok; name++) {
-		_cleanup_free_ char *path = memory_print("%s/%s", options->output, *name);
+		const char *type = strrchr(*name, '.');
+		_cleanup_free_ char *file =
+			memory_print("%s/%.*s%s%s%s", path, (int)(type - *name), *name,
+				     options->file_id ? "-" : "",
+				     options->file_id ? options->file_id : "", type);
 
-		ok = open_named(options, path, destination);
+		ok = open_named(options, file, destination);
 	}
 	destination->target.fds = destination->fds;
 	return ok;
@@ -443,23 +458,109 @@ static int export_apart(struct export_options *options, struct destination *dest
 	return WEXITSTATUS(status) & ~whole;
 }
 
+static int export_whole(struct export_options *options)
+{
+	struct destination destination;
+	int status = STATUS_ERROR;
+	bool ok = false;
+
+	if (!open_destination(options, &destination))
+		ok = false;
+	else if ((destination.n_files || options->pushes) && destination.target.sandboxed)
+		status = export_apart(options, &destination, &ok);
+	else
+		status = export_files(options, &destination.target, &ok);
+	return close_destination(options, &destination, status, ok);
+}
+
+/* ---- Hive's partitions ---------------------------------------------------------------------- */
+
+/* Engines read this as null. */
+#define UNKNOWN "__HIVE_DEFAULT_PARTITION__"
+
+/* Adds a folder below options->folder. A value from a hostile capture makes a single name, which
+ * begins with the key: it is not hidden, and not a path. */
+static bool enter_partition(struct export_options *options, const char *key, const char *value)
+{
+	_cleanup_free_ char *escaped = text_escape(value, "");
+	_cleanup_free_ char *name = text_percent_encode(escaped), *before = options->folder;
+	_cleanup_fd_ int folder = -1;
+
+	options->folder = memory_print("%s/%s=%s", before, key, *name ? name : UNKNOWN);
+	return no_error(reel_output_folder_open(options->folder, &folder));
+}
+
+/* The day on which the capture began, in UTC. A whole capture is in one folder. */
+static bool enter_partitions(struct export_options *options, const struct session *session)
+{
+	const struct reel_capture_info *info = session->info;
+	struct short_text date = format_wall_time(info->start_wall_time);
+	_cleanup_fd_ int folder = -1;
+	size_t n_hosts;
+
+	reel_capture_hosts(session->capture, &n_hosts);
+	if (n_hosts) {
+		complain("%s: --partition needs captures of one host, and this one is merged",
+			 session->name);
+		return false;
+	}
+	date.text[info->start_wall_time ? strlen("2026-11-29") : 0] = '\0';
+	options->file_id = text_hex(info->file_id, sizeof(info->file_id));
+	options->folder = memory_print("%s", options->output);
+	return no_error(reel_output_folder_open(options->output, &folder)) &&
+	       enter_partition(options, "date", date.text) &&
+	       enter_partition(options, "host", info->hostname);
+}
+
+/* Opens it only to see where its files belong. */
+static bool find_partition(struct export_options *options, const char *file)
+{
+	struct session session;
+	bool ok;
+
+	options->common.file = file;
+	if (sandbox_is_wanted(&options->common)) {
+		complain("--partition cannot read standard input, and not with --sandbox");
+		return false;
+	}
+	ok = session_open(&session, &options->common) && enter_partitions(options, &session);
+	session_close(&session);
+	return ok;
+}
+
+static int export_partitions(struct export_options *options)
+{
+	const struct string_list all = options->files;
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < all.count && status != STATUS_ERROR; i++) {
+		int one = STATUS_ERROR;
+
+		options->files = (struct string_list){ &all.items[i], 1 };
+		if (find_partition(options, all.items[i]))
+			one = export_whole(options);
+		/* An error is worse than incomplete traces. */
+		if (one == STATUS_ERROR || status == STATUS_OK)
+			status = one;
+		free(options->folder);
+		free(options->file_id);
+		options->folder = options->file_id = NULL;
+	}
+	options->files = all;
+	return status;
+}
+
+/* ---- the command's entry -------------------------------------------------------------------- */
+
 int command_export(int argc, char **argv)
 {
 	struct export_options options = {
 		.push = { .name = "stackreel", .timeout = PUSH_TIMEOUT },
 	};
-	struct destination destination;
-	int status = STATUS_ERROR;
-	bool ok = false;
+	int status;
 
 	options_parse(&parser, argc, argv, 0, &options);
-	if (!open_destination(&options, &destination))
-		ok = false;
-	else if ((destination.n_files || options.pushes) && destination.target.sandboxed)
-		status = export_apart(&options, &destination, &ok);
-	else
-		status = export_files(&options, &destination.target, &ok);
-	status = close_destination(&options, &destination, status, ok);
+	status = options.is_partitioned ? export_partitions(&options) : export_whole(&options);
 	free(options.files.items);
 	options_free(&options.common);
 	return status;

@@ -504,13 +504,10 @@ static bool add_sample(void *state, const struct reel_trace *trace,
 static bool begin_capture(void *state, struct session *session, const char *path)
 {
 	struct parquet_export *export = state;
-	char file_id[33];
 
 	export->session = session;
-	for (size_t i = 0; i < sizeof(session->info->file_id); i++)
-		snprintf(file_id + 2 * i, 3, "%02x", session->info->file_id[i]);
 	free(export->file_id);
-	export->file_id = memory_print("%s", file_id);
+	export->file_id = text_hex(session->info->file_id, sizeof(session->info->file_id));
 	free(export->path);
 	export->path = memory_print("%s", path);
 	stack_tree_begin_capture(&export->tree);

@@ -124,6 +124,29 @@ char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also)
 	return escape(bytes, size, also, "\\");
 }
 
+char *text_hex(const uint8_t *bytes, size_t size)
+{
+	char *text = memory_get(2 * size + 1);
+
+	for (size_t i = 0; i < size; i++)
+		sprintf(text + 2 * i, "%02x", bytes[i]);
+	return text;
+}
+
+char *text_percent_encode(const char *text)
+{
+	char *encoded = memory_get(3 * strlen(text) + 1), *to = encoded;
+
+	for (; *text; text++) {
+		if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~",
+			   *text))
+			*to++ = *text;
+		else
+			to += sprintf(to, "%%%02X", (unsigned char)*text);
+	}
+	return encoded;
+}
+
 char *text_escape_again(const uint8_t *bytes, size_t size, const char *also)
 {
 	return escape(bytes, size, also, "");

@@ -35,6 +35,12 @@ char *text_escape_bytes(const uint8_t *bytes, size_t size, const char *also);
 /* The same for text made from escaped texts: backslashes are not doubled. */
 char *text_escape_again(const uint8_t *bytes, size_t size, const char *also);
 
+/* For a URL, or a name in a path: keeps RFC 3986's unreserved characters, and writes others as %NN. The
+ * caller frees it. */
+char *text_percent_encode(const char *text);
+/* In lower case; the caller frees it. */
+char *text_hex(const uint8_t *bytes, size_t size);
+
 /* Reverses text_escape in place; false if text_escape cannot have returned the text, or the result
  * would contain a NUL. */
 bool text_unescape(char *text);

@@ -88,25 +88,10 @@ bool push_is_possible(void)
 /* ---- servers ------------------------------------------------------------------------------------
  */
 
-/* For a URL: keeps RFC 3986's unreserved characters. The caller frees it. */
-static char *percent_encode(const char *text)
-{
-	char *encoded = memory_get(3 * strlen(text) + 1), *to = encoded;
-
-	for (; *text; text++) {
-		if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~",
-			   *text))
-			*to++ = *text;
-		else
-			to += sprintf(to, "%%%02X", (unsigned char)*text);
-	}
-	return encoded;
-}
-
 /* https://grafana.com/docs/pyroscope/latest/configure-server/about-server-api/ */
 static char *pyroscope_path(const struct push *push, uint64_t from, uint64_t until)
 {
-	_cleanup_free_ char *name = percent_encode(push->name);
+	_cleanup_free_ char *name = text_percent_encode(push->name);
 
 	/* Whole seconds, at least one. */
 	return memory_print("/ingest?name=%s&from=%" PRIu64 "&until=%" PRIu64

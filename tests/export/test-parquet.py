@@ -576,6 +576,46 @@ def check_guide(captures):
     same("docs/fleet.md: the three hottest functions", answers, [[(row["function"], row["samples"]) for row in wanted]] * 3)
 
 
+def check_partitions(merged):
+    """--partition: one folder for each day and host, whatever the host is called; the same bytes again; and DuckDB's columns."""
+    folder = os.path.join(work, "partitions")
+    # The last second of a day: a capture is in the folder of the day on which it began.
+    midnight = calendar.timegm((2026, 11, 29, 23, 59, 59))
+    hosts = {"web1": midnight, "web2": midnight + 2, "../../up": midnight, "/root": midnight, "..": midnight, "a=b&c d%": midnight, "\u00fc\n\x01": midnight, "12": 0, "": midnight, "x" * 240: midnight}
+    wanted = []
+    for number, (host, start) in enumerate(hosts.items()):
+        data = b.Samples()
+        for i in range(3):
+            data.sample(i, 1000 + i * 10**9, thread=1, event=1, frames=[0x1000])
+        reel = b.Reel(file_id=bytes([number] * 16)).side(
+            reel_cases.capture_record(hostname=host, start_time=0, start_wall_time=start * 10**9), b.record("EVENT", 1, 1, 0, 0, 1, 1, "off-cpu", 0),
+            b.record("SPACE", 1, 1, 0, 1, 10, 10, 62, 64, 1, 0, 0, 0), b.record("THREAD", 1, 1, 1, 1, 11, 11, 0, "alpha"))
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "%d.reel" % number), "wb") as file:
+            file.write(reel_cases.finish(reel.samples(data), 3).data)
+        shown = host.replace("\n", "\\x0a").replace("\x01", "\\x01")
+        wanted.append((time.strftime("%Y-%m-%d", time.gmtime(start)) if start else None, shown or None, shown, "%02x" % number * 16))
+    captures = sorted(name for name in os.listdir(folder) if name.endswith(".reel"))
+    contents = []
+    for _ in range(2):
+        done = run(TOOL, "export", "-q", "--format=parquet", "--partition", "--no-host-files", *captures, "-o", "fleet", cwd=folder)
+        count.ok("export --partition", done.returncode == 0, done.stderr)
+        contents.append({str(path.relative_to(folder)): path.read_bytes() for path in pathlib.Path(folder, "fleet").rglob("*") if path.is_file()})
+    count.ok("partitions: the same files and bytes again", contents[0] == contents[1] and len(contents[0]) == len(TABLES) * len(hosts), sorted(contents[0]))
+    count.ok("partitions: folders", all(re.fullmatch(r"fleet/date=(2026-11-(29|30)|__HIVE_DEFAULT_PARTITION__)/host=[^/]+/(modules|captures|stacks|samples)-[0-9a-f]{32}.parquet", name)
+                                        for name in contents[0]) and sorted(os.listdir(folder)) == sorted([*captures, "fleet"]), sorted(contents[0]))
+    files = "'fleet/**/samples*.parquet'"
+    found = node(ASK, "SELECT DISTINCT CAST(date AS VARCHAR) AS date, h.host AS folder, f.host AS host, f.file_id AS file_id FROM read_parquet(%s, hive_partitioning = true) h "
+                 "JOIN read_parquet(%s, hive_partitioning = false) f ON h.file_id = f.file_id" % (files, files), folder=folder)
+    same("partitions: DuckDB's columns", sorted((tuple(row.values()) for row in found[0]), key=str), sorted(wanted, key=str))
+    duckdb = pathlib.Path(ROOT, "docs/queries/duckdb.sql").read_text(encoding="utf-8")
+    found = node(ASK, duckdb, "SELECT host, sum(samples) AS samples FROM samples WHERE date = '2026-11-30' OR host = '12' GROUP BY 1 ORDER BY 1", folder=folder)
+    same("partitions: duckdb.sql", [tuple(row.values()) for row in found[-1]], [("12", "3"), ("web2", "3")])
+    for arguments in (["--format=csv", "0.reel"], ["--format=parquet", "--sandbox", "0.reel"], ["--format=parquet", "-"], ["--format=parquet", merged]):
+        done = run(TOOL, "export", "--partition", "--no-host-files", *arguments, "-o", "refused", cwd=folder)
+        count.ok("refused: --partition %s" % arguments, done.returncode and "--partition" in done.stderr and not os.path.exists(os.path.join(folder, "refused")), done.stderr)
+
+
 def check_sandbox():
     """Of standard input, which is read in the sandbox: the same stacks."""
     folder = os.path.join(work, "piped")
@@ -608,6 +648,7 @@ def main():
     check_readers("golden", ["--no-host-files", *golden, hosts[0], merged])
     check_queries(FROM, [os.path.join(ORDERS, "orders.reel"), hosts[0], *golden])
     check_changes()
+    check_partitions(merged)
     check_guide([path for path in golden if "x86_64" in path])
     check_sandbox()
     with open(os.path.join(work, "orders.ndjson"), "w", encoding="ascii") as file:
