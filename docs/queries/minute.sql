@@ -1,6 +1,10 @@
 -- What changed on Monday at 03:17 (UTC)? Functions (with all they call), programs, and, where the event is off-cpu, waits, whose share of
 -- that minute differs from the other minutes of the hour and of the same hour a day before. Percent, with 95 % intervals.
-WITH RECURSIVE
+WITH digits AS (
+  SELECT 0 AS digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6
+  UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9),
+numbers AS MATERIALIZED (
+  SELECT a.digit * 100 + b.digit * 10 + c.digit AS number FROM digits AS a CROSS JOIN digits AS b CROSS JOIN digits AS c),
 minutes AS MATERIALIZED (
   SELECT CASE WHEN minute = '2026-11-30 03:17' THEN 1 ELSE 0 END AS is_asked, minute, event, stack_id,
     coalesce(process, comm) AS program, sum(samples) AS samples, sum(weight) AS weight
@@ -22,8 +26,9 @@ shares AS (
   SELECT kind, name, module, event, is_asked, n, whole, coalesce(weight, 0) AS weight, coalesce(1.0 * weight / whole, 0) AS share
   FROM items JOIN wholes USING (event) LEFT JOIN costs USING (kind, name, module, event, minute)),
 usual AS (
-  SELECT kind, name, module, event, count(*) AS minutes, sum(n) AS n, 1.0 * sum(weight) / sum(whole) AS share,
-    sum(share * share) - 2.0 * sum(share) * sum(weight) / sum(whole) + count(*) * pow(1.0 * sum(weight) / sum(whole), 2) AS squares
+  SELECT kind, name, module, event, count(*) AS minutes, sum(shares.n) AS n, 1.0 * sum(weight) / sum(whole) AS share,
+    sum(shares.share * shares.share) - 2.0 * sum(shares.share) * sum(weight) / sum(whole)
+      + count(*) * pow(1.0 * sum(weight) / sum(whole), 2) AS squares
   FROM shares WHERE is_asked = 0 GROUP BY 1, 2, 3, 4 HAVING count(*) > 1),
 -- A minute varies as other minutes do, but at least as much as samples drawn by chance, and by a sample.
 changes AS MATERIALIZED (
@@ -32,8 +37,8 @@ changes AS MATERIALIZED (
       THEN squares / (minutes - 1) * (1 + 1.0 / minutes) ELSE usual.share * (1 - usual.share) * (1.0 / asked.n + 1.0 / usual.n) END) AS error
   FROM usual JOIN shares AS asked USING (kind, name, module, event) WHERE is_asked = 1),
 -- Student's distribution: an integral in y = ln(x / (1 - x)) of the beta distribution, by exponents (Takahasi and Mori 1974).
-steps (number, s) AS (
-  SELECT 0, CAST(-3 AS DOUBLE) UNION ALL SELECT number + 1, s + 0.03 FROM steps WHERE number < 283),
+steps AS (
+  SELECT 0.03 * number - 3 AS s FROM numbers WHERE number < 284),
 nodes AS MATERIALIZED (
   SELECT sign * exp(s - exp(-s)) AS y, exp(s - exp(-s)) * (1 + exp(-s)) AS part
   FROM steps CROSS JOIN (SELECT -1 AS sign UNION ALL SELECT 1) AS signs),
@@ -52,7 +57,7 @@ ranks AS (
       + 2.555853 / pow(freedom, 3) + 1.589536 / pow(freedom, 4) END AS wide
   FROM chances)
 SELECT event, kind, name, module, round(100 * usual, 3) AS usual, round(100 * share, 3) AS share, round(100 * change, 3) AS change,
-  round(100 * (change - wide), 3) AS low, round(100 * (change + wide), 3) AS high, round(probability, 6) AS probability,
+  round(100 * (ranks.change - wide), 3) AS low, round(100 * (ranks.change + wide), 3) AS high, round(probability, 6) AS probability,
   -- Of the significant changes, 5 % may be chance (Benjamini and Hochberg 1995).
   place <= coalesce((SELECT max(place) FROM ranks WHERE probability <= 0.05 * place / n), 0) AS is_sure
 FROM ranks ORDER BY is_sure DESC, change DESC, event, kind, name, module;
