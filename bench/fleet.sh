@@ -5,6 +5,9 @@
 #   bench/fleet.sh [CAPTURES [SAMPLES]]     default: 1000 captures of 100,000 samples each
 #
 #   FOLDER=DIR   keep the captures in DIR and reuse them (default: a temporary folder)
+#   KINDS=N      make only the first N captures, and copy them for the others (default: each is made). Tables then have file_ids and stacks
+#                of N captures; wakers.sql joins all copies of a capture
+#   SHARE=N      captures to export in other formats as well (default: a 20th). NDJSON has 5 kB a sample: 25 GB of 5 x 10^6
 #
 # Records programs of this host, ten seconds each. Each capture is a different window of one of these recordings, packed with the parts of
 # its modules that it needs, and repeated to its length. So the captures differ in their stacks, but real ones of that length would have
@@ -17,7 +20,7 @@ work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-fleet.XXXXXX")
 folder=${FOLDER:-$work/captures}
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$folder"
-make -s "$O/bench/repeat" "$O/bench/measure"
+make -s O="$O" "$O/bench/repeat" "$O/bench/measure"
 cd "$work"
 
 # ---- captures --------------------------------------------------------------------------------
@@ -47,8 +50,13 @@ make_capture() {
     "$O/bench/repeat" $(((samples + n - 1) / n)) cut "$folder/$1.reel"
 }
 
+kinds=${KINDS:-$captures}
 for ((i = 0; i < captures; i++)); do
     [ ! -e "$folder/$i.reel" ] || continue
+    if ((i >= kinds)); then
+        cp "$folder/$((i % kinds)).reel" "$folder/$i.reel"
+        continue
+    fi
     base=$folder/base.$((i % ${#programs[@]}))
     [ -e "$base" ] || record $((i % ${#programs[@]})) "$base"
     make_capture "$i" "$base"
@@ -109,7 +117,7 @@ echo "profiles, added up: $(for ((i = 0; i < 100; i++)); do cp all "all.$i"; don
 mkdir fleet share
 # shellcheck disable=SC2016 # for sh
 "$O/bench/measure" took.fleet xargs -n 100 -P 2 sh -c 'exec "$0" export -q -j 1 --format=parquet "$@" -o "fleet/$(basename "$1" .reel)"' "$stackreel" <list
-head -n $(((captures + 19) / 20)) list >some
+head -n "${SHARE:-$(((captures + 19) / 20))}" list >some
 for format in parquet sqlite ndjson; do
     "$O/bench/measure" "took.$format" xargs -x -a some "$stackreel" export -q -j 1 --format=$format -o "share/$format"
 done
