@@ -10,11 +10,10 @@
 
 struct reel_error {
 	enum reel_error_code code;
-	bool is_static;
 	char *message;
 };
 
-static struct reel_error no_memory = { REEL_ERROR_NO_MEMORY, true, (char *)"out of memory" };
+static struct reel_error no_memory = { REEL_ERROR_NO_MEMORY, (char *)"out of memory" };
 
 struct reel_error *reel_error_no_memory(void)
 {
@@ -84,7 +83,7 @@ struct reel_error *reel_error_prefix(struct reel_error *error, const char *forma
 	if (!prefix || asprintf(&message, "%s: %s", prefix, error->message) < 0)
 		return error;
 	/* Usually the wanted memory is larger than a message. */
-	if (error->is_static)
+	if (error == &no_memory)
 		return error_with(error->code, message);
 	free(error->message);
 	error->message = message;
@@ -103,7 +102,7 @@ const char *reel_error_message(const struct reel_error *error)
 
 void reel_error_destroy(struct reel_error *error)
 {
-	if (!error || error->is_static)
+	if (!error || error == &no_memory)
 		return;
 	free(error->message);
 	free(error);
