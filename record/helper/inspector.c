@@ -59,8 +59,11 @@ struct receiver {
 	int file;	  /* received with the answer, -1: none */
 	bool began, found, ended, whole;
 	bool asked; /* a helper took the question */
-	/* The answer takes long: since when, and the helper's state then. */
-	uint64_t waits_since;
+	/* How much longer waits took than they should: we did not run, which is nobody's fault. */
+	uint64_t overslept;
+	/* The answer takes long: the time until that was found, and the helper's state then. */
+	bool is_long;
+	uint64_t worked;
 	struct reel_spawner_state state;
 };
 
@@ -190,7 +193,7 @@ static bool take_packet(struct receiver *receiver, const uint8_t *bytes, size_t 
 /* ---- asking ------------------------------------------------------------------------------- */
 
 /* Waits for data, or until the time `until`. */
-static bool wait_for(int fd, uint64_t until)
+static bool poll_until(int fd, uint64_t until)
 {
 	struct pollfd set = { fd, POLLIN, 0 };
 
@@ -203,6 +206,17 @@ static bool wait_for(int fd, uint64_t until)
 		if (n >= 0 || errno != EINTR)
 			return n > 0;
 	}
+}
+
+/* A recorder that is stopped, as by SIGSTOP or with its virtual machine, must not take that for the
+ * process's work: nothing could be asked for many seconds afterwards. */
+static bool wait_for(int fd, uint64_t until, struct receiver *receiver)
+{
+	bool found = poll_until(fd, until);
+	uint64_t now = reel_now();
+
+	receiver->overslept += now > until ? now - until : 0;
+	return found;
 }
 
 /*
@@ -239,13 +253,14 @@ static bool wait_for_packet(struct reel_inspector *inspector, struct receiver *r
 {
 	uint64_t soon = start + REEL_BUDGET_SHORT;
 
-	if (!receiver->waits_since) {
-		if (wait_for(inspector->helper, soon < until ? soon : until))
+	if (!receiver->is_long) {
+		if (wait_for(inspector->helper, soon < until ? soon : until, receiver))
 			return true;
+		receiver->is_long = true;
 		receiver->state = reel_spawner_look(inspector->spawner);
-		receiver->waits_since = reel_now();
+		receiver->worked = reel_now() - start - receiver->overslept;
 	}
-	return wait_for(inspector->helper, until);
+	return wait_for(inspector->helper, until, receiver);
 }
 
 /* False if the helper does not answer any more. */
@@ -279,18 +294,17 @@ static bool receive(struct reel_inspector *inspector, struct receiver *receiver,
 static void charge(struct reel_inspector *inspector, const struct receiver *receiver,
 		   uint64_t start)
 {
-	uint64_t now = reel_now(), worked = receiver->waits_since - start;
+	uint64_t took = reel_now() - start - receiver->overslept;
 	struct reel_spawner_state state;
 
-	if (!receiver->waits_since) {
-		reel_budget_charge(inspector->budget, inspector->kind, inspector->charged,
-				   now - start);
+	if (!receiver->is_long) {
+		reel_budget_charge(inspector->budget, inspector->kind, inspector->charged, took);
 		return;
 	}
 	state = reel_spawner_look(inspector->spawner);
-	reel_budget_charge_answer(inspector->budget, inspector->kind, inspector->charged,
-				  now - start, worked + state.work - receiver->state.work,
-				  worked + state.busy - receiver->state.busy);
+	reel_budget_charge_answer(inspector->budget, inspector->kind, inspector->charged, took,
+				  receiver->worked + state.work - receiver->state.work,
+				  receiver->worked + state.busy - receiver->state.busy);
 }
 
 static enum reel_answer ask(struct reel_inspector *inspector, struct receiver *receiver)

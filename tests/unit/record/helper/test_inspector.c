@@ -30,9 +30,11 @@ enum {
 	LONG_NAME,     /* a function's name that is longer than the item */
 	CUT_NAME,      /* one with a NUL */
 	HALF,	       /* two mappings, then nothing */
+	STOP,	       /* stops who asks while it waits, and answers */
 	GOOD = 1000,   /* and all greater numbers */
 };
 
+static pid_t asker;
 static uint64_t packet[32768];
 static size_t packet_size;
 
@@ -157,7 +159,13 @@ void reel_inspections_answer(int socket)
 		if (request.number == DIE)
 			raise(SIGKILL);
 		make_packet(request.number);
+		if (request.number == STOP) {
+			kill(asker, SIGSTOP);
+			usleep(2200000);
+		}
 		assert_int_equal(send(socket, packet, packet_size, MSG_NOSIGNAL), packet_size);
+		if (request.number == STOP)
+			kill(asker, SIGCONT);
 	}
 }
 
@@ -177,6 +185,7 @@ static struct reel_inspector *create(void)
 	struct reel_inspector *inspector;
 
 	n_notes = 0;
+	asker = getpid();
 	assert_null(reel_budget_create(1 << 20, &budget));
 	assert_null(reel_inspector_create(budget, false, note, NULL, &inspector));
 	return inspector;
@@ -332,6 +341,20 @@ TEST(test_hangs)
 	assert_int_equal(reel_inspector_left_out(inspector), start + 1000);
 	assert_int_equal(n_notes, 1);
 	is_well(inspector);
+	destroy(inspector);
+}
+
+/* Processes do not pay for the time that the recorder is stopped. */
+TEST(test_stopped)
+{
+	struct reel_inspector *inspector = create();
+	struct seen seen;
+
+	reel_inspector_hurry(inspector);
+	is_well(inspector);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(ask(inspector, STOP, &seen), REEL_ANSWER_WHOLE);
+	assert_true(reel_budget_allows(budget, REEL_BUDGET_PLACES, GOOD));
 	destroy(inspector);
 }
 
