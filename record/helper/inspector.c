@@ -58,9 +58,9 @@ struct receiver {
 	uint64_t address; /* end of the previous mapping */
 	int file;	  /* received with the answer, -1: none */
 	bool began, found, ended, whole;
-	bool asked; /* a helper took the question */
-	/* How much longer waits took than they should: we did not run, which is nobody's fault. */
-	uint64_t overslept;
+	bool asked;	  /* a helper took the question */
+	uint64_t step;	  /* when this began, for begin_step */
+	uint64_t stopped; /* how long we did not run, which is nobody's fault */
 	/* The answer takes long: the time until that was found, and the helper's state then. */
 	bool is_long;
 	uint64_t worked;
@@ -208,14 +208,30 @@ static bool poll_until(int fd, uint64_t until)
 	}
 }
 
-/* A recorder that is stopped, as by SIGSTOP or with its virtual machine, must not take that for the
- * process's work: nothing could be asked for many seconds afterwards. */
-static bool wait_for(int fd, uint64_t until, struct receiver *receiver)
+/* No packet takes longer to handle, and no wait that much longer than it should. */
+#define STEP_MAX (50 * REEL_NS_PER_MS)
+
+/*
+ * The next step should have begun at `due`.  A recorder that was stopped, as by SIGSTOP or with its
+ * virtual machine, must not take that for the process's work: nothing could be asked for many
+ * seconds afterwards.
+ */
+static void begin_step(struct receiver *receiver, uint64_t due)
 {
-	bool found = poll_until(fd, until);
 	uint64_t now = reel_now();
 
-	receiver->overslept += now > until ? now - until : 0;
+	if (now > due + STEP_MAX)
+		receiver->stopped += now - due;
+	receiver->step = now;
+}
+
+static bool wait_for(int fd, uint64_t until, struct receiver *receiver)
+{
+	bool found;
+
+	begin_step(receiver, receiver->step);
+	found = poll_until(fd, until);
+	begin_step(receiver, until > receiver->step ? until : receiver->step);
 	return found;
 }
 
@@ -258,7 +274,7 @@ static bool wait_for_packet(struct reel_inspector *inspector, struct receiver *r
 			return true;
 		receiver->is_long = true;
 		receiver->state = reel_spawner_look(inspector->spawner);
-		receiver->worked = reel_now() - start - receiver->overslept;
+		receiver->worked = reel_now() - start - receiver->stopped;
 	}
 	return wait_for(inspector->helper, until, receiver);
 }
@@ -291,12 +307,13 @@ static bool receive(struct reel_inspector *inspector, struct receiver *receiver,
 
 /* Until an answer is found to take long, the helper is taken to work: its state costs more to read
  * than most answers. */
-static void charge(struct reel_inspector *inspector, const struct receiver *receiver,
-		   uint64_t start)
+static void charge(struct reel_inspector *inspector, struct receiver *receiver, uint64_t start)
 {
-	uint64_t took = reel_now() - start - receiver->overslept;
 	struct reel_spawner_state state;
+	uint64_t took;
 
+	begin_step(receiver, receiver->step);
+	took = receiver->step - start - receiver->stopped;
 	if (!receiver->is_long) {
 		reel_budget_charge(inspector->budget, inspector->kind, inspector->charged, took);
 		return;
@@ -315,6 +332,7 @@ static enum reel_answer ask(struct reel_inspector *inspector, struct receiver *r
 		reel_budget_wait_limit(inspector->budget, inspector->kind, inspector->charged);
 	bool failed;
 
+	receiver->step = start;
 	start_helper(inspector);
 	receiver->asked = limit && inspector->helper >= 0 &&
 			  send(inspector->helper, request, sizeof(*request),

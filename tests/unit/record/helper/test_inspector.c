@@ -31,8 +31,11 @@ enum {
 	CUT_NAME,      /* one with a NUL */
 	HALF,	       /* two mappings, then nothing */
 	STOP,	       /* stops who asks while it waits, and answers */
+	MANY,	       /* PACKETS mappings in as many packets, over some time */
 	GOOD = 1000,   /* and all greater numbers */
 };
+
+#define PACKETS 300
 
 static pid_t asker;
 static uint64_t packet[32768];
@@ -122,6 +125,8 @@ static void make_packet(uint32_t number)
 	case LONG_BUILD_ID:
 		put(ITEM_FILE, &file, sizeof(file), NULL, 0);
 		break;
+	case MANY:
+		break;
 	case LATER:
 		put(ITEM_THREAD, &thread, sizeof(thread), NULL, 0);
 		break;
@@ -158,6 +163,12 @@ void reel_inspections_answer(int socket)
 				pause();
 		if (request.number == DIE)
 			raise(SIGKILL);
+		for (uint64_t i = 1; request.number == MANY && i <= PACKETS; i++) {
+			packet_size = 0;
+			put_map(4096 * i, 4096, "/a", 3);
+			send(socket, packet, packet_size, MSG_NOSIGNAL);
+			usleep(100);
+		}
 		make_packet(request.number);
 		if (request.number == STOP) {
 			kill(asker, SIGSTOP);
@@ -354,6 +365,20 @@ TEST(test_stopped)
 	is_well(inspector);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(ask(inspector, STOP, &seen), REEL_ANSWER_WHOLE);
+	assert_true(reel_budget_allows(budget, REEL_BUDGET_PLACES, GOOD));
+	destroy(inspector);
+}
+
+/* Nor for much more than it took if an answer has many parts. */
+TEST(test_many_packets)
+{
+	struct reel_inspector *inspector = create();
+	struct seen seen;
+
+	reel_inspector_hurry(inspector);
+	is_well(inspector);
+	assert_int_equal(ask(inspector, MANY, &seen), REEL_ANSWER_WHOLE);
+	assert_int_equal(seen.count, PACKETS);
 	assert_true(reel_budget_allows(budget, REEL_BUDGET_PLACES, GOOD));
 	destroy(inspector);
 }
