@@ -208,7 +208,7 @@ static bool poll_until(int fd, uint64_t until)
 	}
 }
 
-/* No packet takes longer to handle, and no wait that much longer than it should. */
+/* What a packet that takes longer to handle, or a wait that takes that much longer, is charged. */
 #define STEP_MAX (50 * REEL_NS_PER_MS)
 
 /*
@@ -221,7 +221,7 @@ static void begin_step(struct receiver *receiver, uint64_t due)
 	uint64_t now = reel_now();
 
 	if (now > due + STEP_MAX)
-		receiver->stopped += now - due;
+		receiver->stopped += now - due - STEP_MAX;
 	receiver->step = now;
 }
 
