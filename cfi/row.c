@@ -198,6 +198,11 @@ bool reel_row_ends_function(const struct reel_row *row)
 	return row->flags & ROW_ENDS_FUNCTION;
 }
 
+bool reel_row_begins_function(const struct reel_row *row)
+{
+	return row->flags & ROW_BEGINS_FUNCTION;
+}
+
 bool reel_row_assumes_frame(const struct reel_row *row, const struct reel_arch *arch)
 {
 	return row->flags & ROW_IS_ONLY && row->cfa.from == FROM_REGISTER &&

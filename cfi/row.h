@@ -56,6 +56,9 @@ enum reel_row_outcome reel_row_outcome(const struct reel_row *row);
 bool reel_row_is_signal_frame(const struct reel_row *row);
 /* The row's address is the last one of its function: the return address after it is outside. */
 bool reel_row_ends_function(const struct reel_row *row);
+/* The row's address is one of its function's first REEL_ROW_BEGIN_SIZE bytes. */
+#define REEL_ROW_BEGIN_SIZE 4
+bool reel_row_begins_function(const struct reel_row *row);
 /* The function has a personality routine: it may catch exceptions or destroy objects there. */
 bool reel_row_has_personality(const struct reel_row *row);
 

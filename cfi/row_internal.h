@@ -13,6 +13,7 @@ enum row_flags {
 	ROW_IS_ONLY = 1 << 4,
 	ROW_IS_FIRST = 1 << 5, /* of several; or the second, after one instruction */
 	ROW_IS_LAST = 1 << 6,  /* of several */
+	ROW_BEGINS_FUNCTION = 1 << 7,
 };
 
 /* A rule for a register: the source of its value.  `offset` is in bytes, or the expression's

@@ -230,6 +230,8 @@ struct compiled {
 static void compile_found(const struct reel_rows *rows, uint64_t address,
 			  const struct reel_cfi_row *cfi_row, struct compiled *ret)
 {
+	uint64_t body = cfi_row->fde_begin + REEL_ROW_BEGIN_SIZE;
+
 	reel_row_compile(rows->arch, cfi_row, &ret->buffer);
 	if (cfi_row->begin == cfi_row->fde_begin && cfi_row->end == cfi_row->fde_end)
 		ret->buffer.row.flags |= ROW_IS_ONLY;
@@ -237,12 +239,18 @@ static void compile_found(const struct reel_rows *rows, uint64_t address,
 		ret->buffer.row.flags |= ROW_IS_FIRST;
 	else if (cfi_row->end == cfi_row->fde_end)
 		ret->buffer.row.flags |= ROW_IS_LAST;
+	if (address < body)
+		ret->buffer.row.flags |= ROW_BEGINS_FUNCTION;
 	if (address + 1 == cfi_row->fde_end) {
 		ret->buffer.row.flags |= ROW_ENDS_FUNCTION;
 		return;
 	}
 	ret->begin = cfi_row->same_begin;
 	ret->end = cfi_row->same_end < cfi_row->fde_end ? cfi_row->same_end : cfi_row->fde_end - 1;
+	if (address < body && ret->end > body)
+		ret->end = body;
+	if (address >= body && ret->begin < body)
+		ret->begin = body;
 	/* The entry itself needs its own row. */
 	if (rows->entry > address && rows->entry < ret->end)
 		ret->end = rows->entry;

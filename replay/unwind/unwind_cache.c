@@ -181,7 +181,7 @@ static enum cached_kind kind_of(const struct reel_walk *walk, const struct reel_
 	if (!walk->exact && reel_row_ends_function(row) &&
 	    reel_code_never_returns(code, walk->state->pc))
 		return CACHED_OTHER;
-	if (outcome == REEL_ROW_ROOT)
+	if (outcome == REEL_ROW_ROOT || reel_walk_was_stored(walk, code, row))
 		return CACHED_ROOT;
 	if ((reel_row_denies_return(row, walk->input->arch) &&
 	     reel_walk_is_at_return(walk, code)) ||

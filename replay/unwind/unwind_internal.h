@@ -217,6 +217,12 @@ bool reel_code_never_returns(const struct reel_code *code, uint64_t address);
  */
 bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 			    const struct reel_code *code);
+/*
+ * The same for a return address right behind the first instruction of such a function (goexit): what
+ * is above its frame belongs to nobody, perhaps to the stack's last user.  Depends only on the code.
+ */
+bool reel_walk_was_stored(const struct reel_walk *walk, const struct reel_code *code,
+			  const struct reel_row *row);
 
 /*
  * A new thread's first instructions, after the system call that created it, where it checks whether

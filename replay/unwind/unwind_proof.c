@@ -151,6 +151,14 @@ bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 	       !call_may_lead_to(walk, address, walk->callee);
 }
 
+bool reel_walk_was_stored(const struct reel_walk *walk, const struct reel_code *code,
+			  const struct reel_row *row)
+{
+	return reel_row_begins_function(row) && !walk->first &&
+	       !reel_walk_is_behind_call(walk, walk->state->pc, NULL) &&
+	       reel_code_never_returns(code, walk->state->pc);
+}
+
 /* The entry of a dynamically linked program may jump back to the static one's (Free Pascal). */
 #define ENTRY_CODE_MAX 256
 

@@ -678,7 +678,7 @@ static enum reel_next row_step(struct reel_walk *walk, const struct reel_code *c
 		*step_ret = REEL_STEP_UNDO_CALL;
 		return REEL_NEXT_CALLER;
 	}
-	if (reel_walk_was_entered(walk, code, row))
+	if (reel_walk_was_entered(walk, code, row) || reel_walk_was_stored(walk, code, row))
 		return REEL_NEXT_ROOT;
 	*step_ret = REEL_STEP_CFI;
 	walk->is_computed = !reel_row_saves_return_address(row);

@@ -10,6 +10,7 @@ PROGRAMS = {
                      "main.level", [["main.spinGo"]], 4),
     "two_stacks.c": ([["main", "run"] + 3 * C + ["spin_c"], ["start_thread", "run"] + 3 * C + ["spin_c"]],
                      "level", [["spin_heap"], ["quiet_call", "spin_c"]], 3),
+    "goroutines.go": ([["runtime.goexit", "main.work", "main.spin"]], "main.spin", [], 1),
     "stored_return.c": ([["main", "before", "last", "spin"], ["ends", "work", "spin"]], "spin", [], 1),
 }
 chains, caller, others, most = PROGRAMS[sys.argv[2]]

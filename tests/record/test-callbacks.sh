@@ -19,6 +19,9 @@ if command -v go >/dev/null; then
     check named callbacks.go
     ok "builds it stripped" go build -ldflags "-s -w" -o stripped "$tests/programs/callbacks.go"
     check stripped callbacks.go viaC spinC thread
+    ok "builds the program with goroutines" go build -o goroutines "$tests/programs/goroutines.go"
+    for alone in "" yes; do check goroutines goroutines.go; done
+    alone=
 else
     skip "calls of Go and C: no go"
 fi

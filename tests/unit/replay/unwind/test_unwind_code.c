@@ -599,6 +599,22 @@ TEST(test_outermost)
 	begin_at(&w, 0x2000, STACK_WORD(101));
 	UNWIND(&w, REEL_STOP_ROOT, 0x2000, 0x5001);
 
+	/* Its CFI takes what the stack's last user has left above the frame for a caller. */
+	for (int is_called = 0; is_called < 2; is_called++) {
+		code_world();
+		function(&w, 0x5000, 0x5010, BYTES(DW_CFA_def_cfa_offset, 8));
+		code_at(&w, 0x5000, BYTES(0x90, 0xe8, 0xfa, 0x0f, 0, 0, 0xf4));
+		w.stack[102] = BIAS + (is_called ? 0x5006 : 0x5001);
+		w.stack[103] = call_before(&w, 0x1020);
+		code_at(&w, 0x6000, BYTES(0xf4));
+		begin_at(&w, is_called ? 0x6000 : 0x2000, STACK_WORD(is_called ? 102 : 101));
+		unwind(&w);
+		if (is_called)
+			EXPECT(&w, REEL_STOP_ROOT, 0x6000, 0x5006, 0x1020);
+		else
+			EXPECT(&w, REEL_STOP_ROOT, 0x2000, 0x5001);
+	}
+
 	/* If it does return, that alone does not make it valid. */
 	code_world();
 	code_at(&w, 0x5000, BYTES(0x90, 0xe8, 0xfa, 0x0f, 0, 0, 0xc3));
