@@ -186,7 +186,9 @@ static struct reel_error *check(const struct reel_module *module)
 	struct reel_elf_file *file;
 	struct reel_error *error = NULL;
 
-	TRY(reel_elf_file_open_memory(module->image, module->image_size, "embedded image", &file));
+	TRY(reel_module_image_need(module->image));
+	TRY(reel_elf_file_open_memory(module->image->bytes, module->image->size, "embedded image",
+				      &file));
 	if (build_id.size && !reel_bytes_are_equal(reel_elf_file_build_id(file), build_id))
 		error = reel_error_create(REEL_ERROR_MISMATCH,
 					  "embedded image has a different build-id");
@@ -197,13 +199,13 @@ static struct reel_error *check(const struct reel_module *module)
 static struct reel_error *write_image(struct unpack *unpack, const struct reel_module *module,
 				      const struct file_path *path)
 {
-	_cleanup_free_ uint8_t *copy = malloc(module->image_size);
-	struct contents contents = { .bytes = copy, .size = module->image_size };
+	_cleanup_free_ uint8_t *copy = malloc(module->image->size);
+	struct contents contents = { .bytes = copy, .size = module->image->size };
 
 	if (!copy)
 		return reel_error_no_memory();
-	memcpy(copy, module->image, module->image_size);
-	reel_elf_clean_names((char *)copy, module->image_size);
+	memcpy(copy, module->image->bytes, module->image->size);
+	reel_elf_clean_names((char *)copy, module->image->size);
 	return write_largest(unpack, path, &contents);
 }
 

@@ -82,7 +82,7 @@ struct reel_error *reel_image_check(const struct reel_module *module)
 	if (!module->image)
 		return NULL;
 	TRY(reel_module_open_image(module, &file));
-	error = check_cfi(file, module->image_size);
+	error = check_cfi(file, module->image->size);
 	if (!error)
 		error = check_debug_info(file);
 	if (!error)

@@ -147,13 +147,13 @@ static struct reel_error *complete_module(struct reel_core *core, size_t n_recor
 static struct reel_error *add_vdso(struct reel_core *core, const struct reel_mapping *mapping,
 				   const struct reel_module *module)
 {
-	uint64_t left = module->image_size;
+	uint64_t left = module->image ? module->image->size : 0;
 
-	if (!module->image || mapping->offset >= left)
+	if (mapping->offset >= left)
 		return NULL;
 	left -= mapping->offset;
 	return reel_core_add_piece(core, core->n_pieces, mapping->address,
-				   module->image + mapping->offset,
+				   module->image->bytes + mapping->offset,
 				   left < mapping->size ? left : mapping->size);
 }
 

@@ -89,7 +89,7 @@ static void free_opened(void *context, struct reel_id_entry *entry)
 		}
 		free(opened->local_path);
 		free(opened->debug_path);
-		free(module->image);
+		reel_module_image_destroy(module->image);
 		reel_address_ranges_free(&opened->code_read);
 		pthread_mutex_destroy(&opened->naming);
 		free(opened);
@@ -183,7 +183,7 @@ void reel_modules_destroy(struct reel_modules *modules)
 		return;
 	for (size_t i = 0; i < modules->n; i++) {
 		if (!modules->all[i].image_is_lent)
-			free(modules->all[i].image);
+			reel_module_image_destroy(modules->all[i].image);
 		free(modules->all[i].newer_image.bytes);
 	}
 	release_pool(modules->pool);
@@ -199,13 +199,18 @@ static struct reel_module *module_by_id(struct reel_modules *modules, uint64_t i
 	return low < modules->n && modules->all[low].record->id == id ? &modules->all[low] : NULL;
 }
 
+static struct reel_error *images_exceed(uint64_t module)
+{
+	return reel_error_create(REEL_ERROR_CORRUPT,
+				 "image of module %llu: images exceed 64 MiB in total",
+				 (unsigned long long)module);
+}
+
 static struct reel_error *make_room_for(struct reel_modules *modules,
 					const struct reel_record_image *image, uint8_t **ret)
 {
 	if (image->total_size > IMAGES_SIZE_MAX - modules->images_size)
-		return reel_error_create(REEL_ERROR_CORRUPT,
-					 "image of module %llu: images exceed 64 MiB in total",
-					 (unsigned long long)image->module);
+		return images_exceed(image->module);
 	modules->images_size += image->total_size;
 	*ret = calloc(1, image->total_size + 1);
 	return *ret ? NULL : reel_error_no_memory();
@@ -218,72 +223,66 @@ static void drop_newer(struct reel_modules *modules, struct reel_newer_image *ne
 	*newer = (struct reel_newer_image){ 0 };
 }
 
-/* Makes the newer image of the older one and the change.  Without the right older one, because its
- * block is damaged, the module keeps the image that it has. */
-static struct reel_error *apply_patch(struct reel_modules *modules, struct reel_module *module)
+/* Without the image that it changes, because its block is damaged, the module keeps the one that it
+ * has. */
+static struct reel_error *add_change(struct reel_modules *modules, struct reel_module *module)
 {
 	struct reel_newer_image *newer = &module->newer_image;
-	const struct reel_bytes base = { module->image, module->image_size },
-				patch = { newer->bytes, newer->size };
-	struct reel_record_image image = { .module = module->record->id };
-	struct reel_error *error;
-	uint8_t *bytes = NULL;
-	size_t size = 0;
+	struct reel_module_image *image = module->image;
+	const struct reel_image_change change = { NULL, newer->number, newer->base, newer->bytes,
+						  newer->size };
+	size_t size, others = modules->images_size - newer->size - image->newest_size;
 
-	if (newer->base != module->image_number + 1) {
+	if (newer->base != image->newest + 1) {
 		drop_newer(modules, newer);
 		return NULL;
 	}
-	TRY(reel_image_patch_size(patch, &size));
-	image.total_size = size;
-	/* Only one of the two images stays. */
-	modules->images_size -= module->image_size;
-	error = make_room_for(modules, &image, &bytes);
-	if (!error)
-		error = reel_image_patch_apply(base, patch, bytes, size);
-	if (error) {
-		modules->images_size += module->image_size - (bytes ? size : 0);
-		free(bytes);
-		drop_newer(modules, newer);
-		return error;
-	}
-	free(module->image);
-	module->image = bytes;
-	module->image_size = size;
-	module->image_number = newer->number;
-	drop_newer(modules, newer);
-	return NULL;
+	TRY(reel_image_patch_size((struct reel_bytes){ newer->bytes, newer->size }, &size));
+	if (size > IMAGES_SIZE_MAX - others)
+		return images_exceed(module->record->id);
+	TRY(reel_module_image_add(image, &change, size));
+	*newer = (struct reel_newer_image){ 0 };
+	modules->images_size = others + size;
+	/* What waits is not larger than the image. */
+	return image->changes_size > size ? reel_module_image_need(image) : NULL;
 }
 
 /* A newer image replaces the older one when it is complete. */
 static struct reel_error *add_newer(struct reel_modules *modules, struct reel_module *module,
-				    const struct reel_record_image *image)
+				    const struct reel_record_image *record)
 {
 	struct reel_newer_image *newer = &module->newer_image;
+	struct reel_module_image *image;
 
-	if (newer->bytes && image->number > newer->number)
+	if (newer->bytes && record->number > newer->number)
 		drop_newer(modules, newer);
 	if (!newer->bytes) {
-		TRY(make_room_for(modules, image, &newer->bytes));
-		newer->size = image->total_size;
-		newer->number = image->number;
-		newer->base = image->base;
+		TRY(make_room_for(modules, record, &newer->bytes));
+		newer->size = record->total_size;
+		newer->number = record->number;
+		newer->base = record->base;
 	}
-	if (image->number < newer->number || image->total_size != newer->size)
+	if (record->number < newer->number || record->total_size != newer->size)
 		return NULL;
-	if (image->bytes.size)
-		memcpy(newer->bytes + image->offset, image->bytes.data, image->bytes.size);
-	newer->n_taken += image->bytes.size;
+	if (record->bytes.size)
+		memcpy(newer->bytes + record->offset, record->bytes.data, record->bytes.size);
+	newer->n_taken += record->bytes.size;
 	if (newer->n_taken < newer->size)
 		return NULL;
-	if (newer->base)
-		return apply_patch(modules, module);
-	free(module->image);
-	modules->images_size -= module->image_size;
-	module->image = newer->bytes;
-	module->image_size = newer->size;
-	module->image_number = newer->number;
+	if (newer->base) {
+		struct reel_error *error = add_change(modules, module);
+
+		if (error)
+			drop_newer(modules, newer);
+		return error;
+	}
+	image = reel_module_image_create(newer->bytes, newer->size, newer->number);
+	if (!image)
+		return reel_error_no_memory();
 	*newer = (struct reel_newer_image){ 0 };
+	modules->images_size -= module->image->newest_size;
+	reel_module_image_destroy(module->image);
+	module->image = image;
 	return NULL;
 }
 
@@ -301,20 +300,24 @@ struct reel_error *reel_modules_add_image(struct reel_modules *modules,
 			"image of module %llu: %zu bytes at %llu exceed its size of %llu",
 			(unsigned long long)image->module, image->bytes.size,
 			(unsigned long long)image->offset, (unsigned long long)image->total_size);
-	if (module->image && image->number < module->image_number)
-		return NULL;
-	if (module->image && image->number > module->image_number)
+	if (module->image && image->number > module->image->newest)
 		return add_newer(modules, module, image);
 	if (image->base)
 		return NULL; /* the image that it changes was lost with a damaged block */
-	module->image_number = image->number;
 	if (!module->image) {
-		TRY(make_room_for(modules, image, &module->image));
-		module->image_size = image->total_size;
+		uint8_t *bytes;
+
+		TRY(make_room_for(modules, image, &bytes));
+		module->image = reel_module_image_create(bytes, image->total_size, image->number);
+		if (!module->image) {
+			free(bytes);
+			return reel_error_no_memory();
+		}
 	}
 	/* The first record gives the size of the image. */
-	if (module->image_size == image->total_size && image->bytes.size)
-		memcpy(module->image + image->offset, image->bytes.data, image->bytes.size);
+	if (module->image->number == image->number && module->image->size == image->total_size &&
+	    image->bytes.size)
+		memcpy(module->image->bytes + image->offset, image->bytes.data, image->bytes.size);
 	return NULL;
 }
 
@@ -409,9 +412,12 @@ struct reel_error *reel_module_open_image(const struct reel_module *module,
 
 	if (!name)
 		return reel_error_no_memory();
+	TRY(reel_module_image_need(module->image));
 	error = module->record->kind == REEL_MODULE_FILE
-			? reel_elf_file_open_embedded(module->image, module->image_size, name, ret)
-			: reel_elf_file_open_memory(module->image, module->image_size, name, ret);
+			? reel_elf_file_open_embedded(module->image->bytes, module->image->size,
+						      name, ret)
+			: reel_elf_file_open_memory(module->image->bytes, module->image->size, name,
+						    ret);
 	if (error || !build_id.size || reel_bytes_are_equal(reel_elf_file_build_id(*ret), build_id))
 		return error;
 	reel_elf_file_close(*ret);
@@ -477,8 +483,10 @@ static struct reel_error *find_files(struct reel_modules *modules, struct reel_m
 	case REEL_MODULE_VDSO:
 		if (!module->image)
 			break;
-		error = reel_elf_file_open_memory(module->image, module->image_size, "[vdso]",
-						  &module->files.file);
+		error = reel_module_image_need(module->image);
+		if (!error)
+			error = reel_elf_file_open_memory(module->image->bytes, module->image->size,
+							  "[vdso]", &module->files.file);
 		if (error)
 			return module_broken(module, error);
 		module->files.state = REEL_MODULE_FOUND;
@@ -651,8 +659,11 @@ static struct reel_error *open_files(struct reel_modules *modules, struct opened
 /* The files are open already, and the module has no other image by now. */
 static bool is_open(const struct opened *opened, const struct reel_module *module)
 {
-	return opened && opened->is_complete && opened->module.image_size == module->image_size &&
-	       opened->module.image_number == module->image_number;
+	const struct reel_module_image *a = opened ? opened->module.image : NULL,
+				       *b = module->image;
+
+	return opened && opened->is_complete && (a ? a->newest : 0) == (b ? b->newest : 0) &&
+	       (a ? a->newest_size : 0) == (b ? b->newest_size : 0);
 }
 
 static struct reel_error *add_opened(struct pool *pool, const struct reel_module *module,
@@ -670,8 +681,6 @@ static struct reel_error *add_opened(struct pool *pool, const struct reel_module
 		.record = module->record,
 		.naming = &opened->naming,
 		.image = module->image,
-		.image_size = module->image_size,
-		.image_number = module->image_number,
 	};
 	if (!reel_id_table_insert(&pool->by_id, &opened->by_id)) {
 		opened->module.image = NULL;

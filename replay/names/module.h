@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "replay/files/kernel_search.h"
+#include "replay/names/module_image.h"
 #include "replay/names/symbolizer.h"
 #include "replay/synthesis/synthesis.h"
 #include "base/text.h"
@@ -43,13 +44,11 @@ struct reel_module {
 	bool is_shared;
 	const char *local_path, *debug_path;
 	const char *path; /* interned by the frame table, under its lock; NULL until then */
-	/* From IMAGE records: the bytes present. */
-	uint8_t *image;
+	/* From IMAGE records; NULL: none. */
+	struct reel_module_image *image;
 	bool image_is_lent; /* to the files, which free it */
-	size_t image_size;
 	/* From these, in addition to a file without debug information; else NULL. */
 	struct reel_elf_file *image_file;
-	uint64_t image_number;
 	/* A newer one that is still incomplete. */
 	struct reel_newer_image {
 		uint8_t *bytes; /* NULL: none */

@@ -81,8 +81,8 @@ static struct truth_file *file_of_module(struct truth_capture *capture,
 	if (module->image && module->record->kind != REEL_MODULE_FILE) {
 		/* The vDSO: only the capture has it. */
 		file->fd = memfd_create("image", 0);
-		if (file->fd < 0 || write(file->fd, module->image, module->image_size) !=
-					    (ssize_t)module->image_size)
+		if (file->fd < 0 || write(file->fd, module->image->bytes, module->image->size) !=
+					    (ssize_t)module->image->size)
 			err(2, "image of %s", file->name);
 		if (asprintf(&file->path, "/proc/self/fd/%d", file->fd) < 0)
 			err(2, "memory");

@@ -71,8 +71,9 @@ static void compare(void *context, const struct reel_module *module)
 {
 	const char *text = context;
 
-	assert_int_equal(module->image_size, strlen(text));
-	assert_memory_equal(module->image, text, module->image_size);
+	assert_null(reel_module_image_need(module->image));
+	assert_int_equal(module->image->size, strlen(text));
+	assert_memory_equal(module->image->bytes, text, module->image->size);
 }
 
 static void expect(struct images *images, char *text)
@@ -124,6 +125,58 @@ TEST_WITH(a_wrong_change_is_damage, open_images, close_images)
 	assert_error(add_bytes(images, reel_bytes_of_string("no zstd frame"), 1, 1),
 		     REEL_ERROR_CORRUPT);
 	expect(images, "one");
+}
+
+static void compare_damaged(void *context, const struct reel_module *module)
+{
+	assert_error(reel_module_image_need(module->image), REEL_ERROR_CORRUPT);
+	compare(context, module);
+}
+
+/* Only when the image is needed. */
+TEST_WITH(damage_within_a_change_leaves_the_image_before_it, open_images, close_images)
+{
+	struct images *images = *fixture;
+	struct reel_buffer patch = { 0 };
+	char text[301] = "";
+
+	/* Longer than its change, which therefore waits. */
+	for (size_t i = 0; i + 1 < sizeof(text); i++)
+		text[i] = (char)('a' + i * i % 26);
+	add(images, text, 0, NULL, 0);
+	assert_null(reel_image_patch_make(reel_bytes_of_string(text), reel_bytes_of_string(text),
+					  &patch));
+	patch.bytes[patch.size - 1] ^= 1; /* of its checksum */
+	assert_null(add_bytes(images, (struct reel_bytes){ patch.bytes, patch.size }, 1, 1));
+	reel_modules_visit(images->modules, compare_damaged, text);
+	reel_buffer_free(&patch);
+}
+
+static void compare_waiting(void *context, const struct reel_module *module)
+{
+	const struct reel_module_image *image = module->image;
+
+	assert_true(image->changes_size <= image->newest_size);
+	*(bool *)context |= image->changes_size != 0;
+}
+
+TEST_WITH(changes_that_wait_are_not_larger_than_the_image, open_images, close_images)
+{
+	struct images *images = *fixture;
+	char text[] = "an image that is longer than some of its changes, but not than all 0";
+	bool waited = false;
+
+	add(images, text, 0, NULL, 0);
+	for (uint64_t i = 1; i < 10; i++) {
+		char before[sizeof(text)];
+
+		memcpy(before, text, sizeof(text));
+		text[sizeof(text) - 2]++;
+		add(images, text, i, before, i);
+		reel_modules_visit(images->modules, compare_waiting, &waited);
+	}
+	assert_true(waited);
+	expect(images, text);
 }
 
 RUN_TESTS()
