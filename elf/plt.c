@@ -214,6 +214,9 @@ static void take_relocation(struct stubs *stubs, const struct relocations *from,
 	struct reel_plt_stub *end = stubs->all + stubs->n, *stub;
 	uint8_t word[8];
 
+	/* Most are of data. */
+	if (key.slot < stubs->all->slot || key.slot > end[-1].slot)
+		return;
 	stub = bsearch(&key, stubs->all, stubs->n, sizeof(key), by_slot);
 	if (!stub)
 		return;
