@@ -254,6 +254,11 @@ struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
 	return NULL;
 }
 
+struct reel_error *reel_debug_info_open_locations(struct reel_debug_info *info)
+{
+	return reel_dwarf_open_locations(info->dies.dwarf);
+}
+
 /* The complete line table at an offset of .debug_line; empty if unreadable. */
 static struct reel_section line_bytes(const struct reel_dwarf *dwarf, uint64_t offset)
 {

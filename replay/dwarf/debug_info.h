@@ -22,6 +22,9 @@ struct reel_error *reel_debug_info_open(struct reel_elf_file *file,
  * lines.  NULL: no problem so far.
  */
 const char *reel_debug_info_split_problem(const struct reel_debug_info *info);
+/* Call it before reading values' locations: names do not need their sections, which may be large
+ * and compressed. */
+struct reel_error *reel_debug_info_open_locations(struct reel_debug_info *info) REEL_MUST_CHECK;
 /* Whether any of its code is Go. */
 bool reel_debug_info_has_go(const struct reel_debug_info *info);
 void reel_debug_info_close(struct reel_debug_info *info);

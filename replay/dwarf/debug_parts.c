@@ -754,6 +754,7 @@ struct reel_error *reel_debug_parts_make(struct reel_debug_info *info,
 	struct reel_error *error;
 
 	*ret = (struct reel_debug_parts){ 0 };
+	TRY(reel_debug_info_open_locations(info));
 	error = make(&parts, info, addresses, ret);
 	if (error)
 		reel_debug_parts_free(ret);

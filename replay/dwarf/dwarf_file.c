@@ -37,6 +37,7 @@ static const struct {
 	{ ".debug_loclists", offsetof(struct reel_dwarf, location_lists) },
 };
 #define N_SECTIONS (sizeof(sections) / sizeof(*sections))
+#define LOCATIONS  (N_SECTIONS - 2) /* from here on */
 
 static struct reel_section *section(const struct reel_dwarf *dwarf, size_t i)
 {
@@ -58,13 +59,24 @@ void reel_dwarf_close(struct reel_dwarf *dwarf)
 
 static struct reel_error *open_sections(struct reel_elf_file *file, struct reel_dwarf *dwarf)
 {
-	for (size_t i = 0; i < N_SECTIONS; i++)
+	for (size_t i = 0; i < LOCATIONS; i++)
 		TRY(reel_elf_file_open_section(file, sections[i].name, section(dwarf, i)));
+	dwarf->locations_from = file;
 	if (dwarf->info.size && dwarf->abbreviations.size)
 		return NULL;
 	TRY(reel_elf_file_section_error(file));
 	return reel_error_create(REEL_ERROR_CORRUPT, "%s: cannot read .debug_info or .debug_abbrev",
 				 reel_elf_file_path(file));
+}
+
+struct reel_error *reel_dwarf_open_locations(struct reel_dwarf *dwarf)
+{
+	struct reel_elf_file *file = dwarf->locations_from;
+
+	dwarf->locations_from = NULL;
+	for (size_t i = LOCATIONS; file && i < N_SECTIONS; i++)
+		TRY(reel_elf_file_open_section(file, sections[i].name, section(dwarf, i)));
+	return dwarf->alternate ? reel_dwarf_open_locations(dwarf->alternate) : NULL;
 }
 
 /* ---- values --------------------------------------------------------------------- */

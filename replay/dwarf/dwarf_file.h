@@ -55,9 +55,11 @@ struct reel_dwarf {
 	bool big_endian;
 	struct reel_section info, abbreviations, line, line_str, str, str_offsets, addresses;
 	struct reel_section ranges, range_lists, address_sets;
-	/* .debug_loc, of a split file with GNU's encoding, and .debug_loclists. */
+	/* .debug_loc, of a split file with GNU's encoding, and .debug_loclists: only values need
+	 * them. */
 	struct reel_section old_locations, location_lists;
-	struct reel_unit *units; /* all of .debug_info, ascending by offset */
+	struct reel_elf_file *locations_from; /* NULL: they are open, or those of a split file */
+	struct reel_unit *units;	      /* all of .debug_info, ascending by offset */
 	size_t n_units;
 	struct reel_abbreviation_cache cache;
 	/*
@@ -103,6 +105,8 @@ struct reel_error *reel_dwarf_open_split(struct reel_dwarf *skeletons,
 					 const struct reel_dwarf *sections,
 					 struct reel_dwarf **ret) REEL_MUST_CHECK;
 void reel_dwarf_close(struct reel_dwarf *dwarf);
+/* Opens .debug_loc and .debug_loclists, and the alternate's. */
+struct reel_error *reel_dwarf_open_locations(struct reel_dwarf *dwarf) REEL_MUST_CHECK;
 
 /* The unit at an offset of .debug_info; NULL: none. */
 struct reel_unit *reel_dwarf_unit(const struct reel_dwarf *dwarf, uint64_t offset);

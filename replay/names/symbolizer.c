@@ -606,12 +606,15 @@ struct reel_error *reel_symbolizer_variables(struct reel_symbolizer *symbolizer,
 	struct reel_debug_info *info;
 
 	TRY(reel_symbolizer_debug_info(symbolizer, &info));
-	if (!symbolizer->values && info)
-		TRY(reel_variables_create(info,
-					  reel_elf_file_size(symbolizer->debug_info
-								     ? debug_info_file(symbolizer)
-								     : symbolizer->image),
-					  &symbolizer->values));
+	if (!symbolizer->values && info) {
+		const struct reel_elf_file *from =
+			symbolizer->debug_info ? debug_info_file(symbolizer) : symbolizer->image;
+
+		TRY(reel_variables_create(info, reel_elf_file_size(from), &symbolizer->values));
+		/* Of its sections, those that only values need are now open as well. */
+		if (!symbolizer->problem && symbolizer->debug_info)
+			symbolizer->problem = reel_elf_file_section_error(from);
+	}
 	*ret = symbolizer->values;
 	*has_go_ret = symbolizer->has_go;
 	return NULL;

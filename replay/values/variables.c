@@ -272,8 +272,10 @@ struct reel_variables {
 struct reel_error *reel_variables_create(struct reel_debug_info *info, uint64_t size,
 					 struct reel_variables **ret)
 {
-	struct reel_variables *variables = calloc(1, sizeof(*variables));
+	struct reel_variables *variables;
 
+	TRY(reel_debug_info_open_locations(info));
+	variables = calloc(1, sizeof(*variables));
 	if (!variables)
 		return reel_error_no_memory();
 	variables->info = info;
