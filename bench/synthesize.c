@@ -3,15 +3,16 @@
  * Makes captures of any size in one respect, which are exact: each trace reaches its root, with the
  * requested number of frames, on any host.
  *
- *   synthesize DIR [samples=N] [modules=N] [mappings=N] [threads=N] [depth=N] [jit=N]
+ *   synthesize DIR [samples=N] [modules=N] [mappings=N] [processes=N] [threads=N] [depth=N] [jit=N]
  *
- * DIR/capture.reel has one x86-64 process: mapping i maps DIR/module-(i % modules), an ELF file
+ * DIR/capture.reel has x86-64 processes, each with as many of the threads, and with its samples in a
+ * block of its own. Their mappings are the same: mapping i maps DIR/module-(i % modules), an ELF file
  * with its own build-id, symbols and CFI. A thread's frames stay the same except for the four
  * nearest to the leaf, which are elsewhere in each sample: anywhere in the mappings, repeating
  * after 20,000 samples.
  *
  * With jit=N, the leaf is in one of N pages of code without a file, and every JIT_CHANGE samples a
- * constant in one of its functions changes.
+ * constant in one of its functions changes. There is only one process then.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -47,16 +48,27 @@ static struct {
 	{ "samples", 20000, 1000000000 },
 	{ "modules", 10, 999999 },
 	{ "mappings", 0, 10000000 },
+	{ "processes", 1, 10000 },
 	{ "threads", 4, 100000 },
 	{ "depth", 30, STACK_STEP / FRAME_MAX },
 	{ "jit", 0, 65536 },
 };
 
-enum { SAMPLES, MODULES, MAPPINGS, THREADS, DEPTH, JIT, N_PARAMETERS };
+enum { SAMPLES, MODULES, MAPPINGS, PROCESSES, THREADS, DEPTH, JIT, N_PARAMETERS };
 
 static uint64_t of(unsigned parameter)
 {
 	return parameters[parameter].value;
+}
+
+static uint64_t threads_each(void)
+{
+	return of(THREADS) / of(PROCESSES);
+}
+
+static uint64_t process_of_sample(uint64_t i)
+{
+	return i * of(PROCESSES) / of(SAMPLES);
 }
 
 /* ---- modules -------------------------------------------------------------------------------- */
@@ -178,14 +190,15 @@ static void write_head(struct reel_writer *writer)
 						.frequency = 999,
 						.weight_unit = REEL_WEIGHT_NANOSECONDS,
 						.name = reel_bytes_of_string("cpu-clock") } });
-	write_record(writer,
-		     (struct reel_record){ .id = REEL_RECORD_SPACE,
-					   .space = { .time = START,
-						      .id = 1,
-						      .pid = 100,
-						      .machine = EM_X86_64,
-						      .word_bits = 64,
-						      .byte_order = REEL_BYTE_ORDER_LITTLE } });
+	for (uint64_t i = 0; i < of(PROCESSES); i++)
+		write_record(writer, (struct reel_record){
+					     .id = REEL_RECORD_SPACE,
+					     .space = { .time = START,
+							.id = i + 1,
+							.pid = 100 + i * threads_each(),
+							.machine = EM_X86_64,
+							.word_bits = 64,
+							.byte_order = REEL_BYTE_ORDER_LITTLE } });
 }
 
 static void write_code(struct reel_writer *writer, const char *dir)
@@ -202,17 +215,20 @@ static void write_code(struct reel_writer *writer, const char *dir)
 							       .path = reel_bytes_of_string(
 								       module_path(dir, i)) } });
 	}
-	for (uint64_t i = 0; i < of(MAPPINGS); i++)
+	for (uint64_t n = 0; n < of(PROCESSES) * of(MAPPINGS); n++) {
+		uint64_t i = n % of(MAPPINGS);
+
 		write_record(writer, (struct reel_record){
 					     .id = REEL_RECORD_MAP,
 					     .map = { .time = START,
-						      .space = 1,
+						      .space = 1 + n / of(MAPPINGS),
 						      .address = MAPPINGS_FROM + i * MAPPING_STEP,
 						      .size = 0x1000,
 						      .offset = TEXT,
 						      .protection = 5,
 						      .flags = 2,
 						      .module = 1 + i % of(MODULES) } });
+	}
 }
 
 /* sub $56,%rsp; ... mov $constant,%eax; test %eax,%eax; je to the end; ... add $56,%rsp; ret */
@@ -273,14 +289,15 @@ static void write_jit(struct reel_writer *writer)
 
 static void write_threads(struct reel_writer *writer)
 {
-	for (uint64_t i = 0; i < of(THREADS); i++)
-		write_record(writer, (struct reel_record){ .id = REEL_RECORD_THREAD,
-							   .thread = { .time = START,
-								       .id = i + 1,
-								       .space = 1,
-								       .tid = 100 + i,
-								       .comm = reel_bytes_of_string(
-									       "growth") } });
+	for (uint64_t i = 0; i < of(PROCESSES) * threads_each(); i++)
+		write_record(writer,
+			     (struct reel_record){
+				     .id = REEL_RECORD_THREAD,
+				     .thread = { .time = START,
+						 .id = i + 1,
+						 .space = 1 + i / threads_each(),
+						 .tid = 100 + i,
+						 .comm = reel_bytes_of_string("growth") } });
 }
 
 /* ---- samples -------------------------------------------------------------------------------- */
@@ -353,7 +370,7 @@ static void write_sample(struct reel_writer *writer, struct stack *stacks, uint6
 	static const struct reel_register_slot slots[] = { { 7, 8 }, { 16, 8 } };
 	static const uint8_t known[] = { 3 };
 	const struct reel_record_sample_layout layout = { 0, 2, slots };
-	uint64_t thread = i % of(THREADS);
+	uint64_t thread = process_of_sample(i) * threads_each() + i % threads_each();
 	struct stack *stack = &stacks[thread];
 	uint64_t top = STACKS_FROM + (thread + 1) * STACK_STEP, pc = stack->return_address;
 	struct reel_region region = { .kind = REEL_REGION_STACK };
@@ -405,6 +422,8 @@ static void write_capture(const char *dir, int fd)
 		if (of(JIT) && i % JIT_CHANGE == JIT_CHANGE - 1)
 			write_jit_function(writer, mixed(i) % jit_functions(),
 					   START + (i + 1) * 1000, (uint32_t)i);
+		if (i && process_of_sample(i) != process_of_sample(i - 1))
+			must(reel_writer_flush(writer));
 		write_sample(writer, stacks, i);
 	}
 	must(reel_writer_flush(writer));
@@ -433,7 +452,8 @@ static void set_parameter(const char *word)
 			return;
 	}
 	errx(2,
-	     "invalid argument '%s'; use [samples|modules|mappings|threads|depth|jit]=N, N at "
+	     "invalid argument '%s'; use [samples|modules|mappings|processes|threads|depth|jit]=N, "
+	     "N at "
 	     "least 1",
 	     word);
 }
@@ -447,6 +467,8 @@ int main(int argc, char **argv)
 		errx(2, "synthesize DIR [NAME=N]...");
 	for (int i = 2; i < argc; i++)
 		set_parameter(argv[i]);
+	if (of(PROCESSES) > of(THREADS) || (of(PROCESSES) > 1 && of(JIT)))
+		errx(2, "each process needs a thread, and only one can have JIT code");
 	if (of(MAPPINGS) < of(MODULES))
 		parameters[MAPPINGS].value = of(MODULES);
 	write_modules(argv[1]);
