@@ -17,6 +17,7 @@
 #include "elf/elf_file.h"
 #include "elf/elf_sections.h"
 #include "elf/embedded_code.h"
+#include "elf/file_pages.h"
 #include "elf/packed_file.h"
 #include "base/files.h"
 #include "host/system.h"
@@ -54,6 +55,7 @@ struct reel_elf_file {
 	struct reel_elf_sections sections;
 	struct segment *segments;
 	size_t n_segments;
+	struct reel_file_pages *pages; /* of what segments load; NULL: not kept */
 	bool debug_only, has_debug_info, has_symbols;
 	bool embedded;
 	struct reel_embedded_code code, constants; /* of an embedded file */
@@ -90,6 +92,7 @@ void reel_elf_file_close(struct reel_elf_file *file)
 		elf_end(file->elf);
 	if (file->fd >= 0)
 		close(file->fd);
+	reel_file_pages_destroy(file->pages);
 	reel_embedded_code_free(&file->code);
 	reel_embedded_code_free(&file->constants);
 	for (size_t i = 0; i < file->n_expanded; i++)
@@ -499,6 +502,8 @@ static struct reel_error *read_headers(struct reel_elf_file *file)
 	TRY(read_segments(file));
 	TRY(reel_elf_sections_check(&file->sections, &bytes));
 	survey_sections(file);
+	if (file->fd >= 0 && !file->debug_only)
+		file->pages = reel_file_pages_create(file->size);
 	TRY(check_whole(file));
 	find_build_id(file);
 	return find_links(file);
@@ -879,7 +884,8 @@ static bool read_segment(const struct reel_elf_file *file, uint64_t address, siz
 			memcpy(bytes_ret, file->image + offset, size);
 			return true;
 		}
-		return file->fd >= 0 && reel_read_at(file->fd, bytes_ret, size, offset);
+		return file->fd >= 0 &&
+		       reel_file_pages_read(file->pages, file->fd, offset, size, bytes_ret);
 	}
 	return false;
 }
