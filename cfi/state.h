@@ -57,6 +57,10 @@ struct reel_unwind_state {
  */
 bool reel_memory_read(const struct reel_memory_view *memory, uint64_t address, unsigned size,
 		      uint64_t *ret);
+/* The words of `size` bytes from `address` on, up to `max`, that can be skipped at once: the first is
+ * not recorded or at most 1 (scrubbed), and so are these.  May be less than there are. */
+size_t reel_memory_count_empty(const struct reel_memory_view *memory, uint64_t address,
+			       unsigned size, size_t max);
 /* Whether one region holds both addresses. */
 bool reel_memory_same_region(const struct reel_memory_view *memory, uint64_t a, uint64_t b);
 

@@ -335,7 +335,7 @@ static unsigned count_passed(const struct reel_walk *walk, uint64_t at)
 	return first < REEL_SEEN_WORDS ? (unsigned)(REEL_SEEN_WORDS - first) : 0;
 }
 
-static void note_passed(struct reel_walk *walk, uint64_t at)
+static void note_passed(struct reel_walk *walk, uint64_t at, unsigned n)
 {
 	struct reel_seen_words *seen = walk->seen;
 	uint64_t i;
@@ -344,9 +344,30 @@ static void note_passed(struct reel_walk *walk, uint64_t at)
 		return;
 	if (!seen->begun)
 		*seen = (struct reel_seen_words){ .begun = true, .begin = at };
+	if ((at - seen->begin) % walk->input->arch->word_size)
+		return;
 	i = (at - seen->begin) / walk->input->arch->word_size;
-	if (i < REEL_SEEN_WORDS && (at - seen->begin) % walk->input->arch->word_size == 0)
-		seen->passed[i / 64] |= (uint64_t)1 << i % 64;
+	for (uint64_t end = i + n; i < end && i < REEL_SEEN_WORDS; i = (i | 63) + 1) {
+		uint64_t bits = UINT64_MAX << i % 64;
+
+		if (end - (i & ~(uint64_t)63) < 64)
+			bits &= ~(UINT64_MAX << end % 64);
+		seen->passed[i / 64] |= bits;
+	}
+}
+
+/* Number of words from `at` on that cannot be return addresses. */
+static unsigned count_excluded(struct reel_walk *walk, uint64_t at, unsigned left)
+{
+	unsigned n = count_passed(walk, at);
+
+	if (n)
+		return n < left ? n : left;
+	n = (unsigned)reel_memory_count_empty(walk->input->memory, at, walk->input->arch->word_size,
+					      left);
+	if (n)
+		note_passed(walk, at, n);
+	return n;
 }
 
 /* sp where the code leaves by a jump; the present one if it does not, or differs between jumps. */
@@ -387,8 +408,7 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 
 	leaving.state = &at_jump;
 	at_jump.registers[walk->programs->sp] = sp_at_jump(walk, rows);
-	for (; left; left--, walk->searched++, at += size) {
-		unsigned passed = count_passed(walk, at);
+	for (unsigned n; left; left -= n, walk->searched += n, at += (uint64_t)n * size) {
 		struct reel_unwind_state caller;
 		const struct reel_walk *where;
 		const struct reel_row *row;
@@ -396,14 +416,12 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 		enum reel_led_by way;
 		uint64_t pc;
 
-		passed = passed < left ? passed : left;
-		at += (uint64_t)passed * size;
-		left -= passed;
-		walk->searched += passed;
-		if (!left)
-			break;
+		n = count_excluded(walk, at, left);
+		if (n)
+			continue;
+		n = 1;
 		if (!read_called(walk, at, &pc, &there)) {
-			note_passed(walk, at);
+			note_passed(walk, at, 1);
 			continue;
 		}
 		caller = (struct reel_unwind_state){ .pc = pc };

@@ -199,6 +199,40 @@ TEST(test_memory)
 	assert_false(reel_memory_read(&s.memory, 0x9000, 2, &ret));
 }
 
+/* Words are skipped only if reading them one by one fails or gives 0 or 1. */
+TEST(test_empty_words)
+{
+	static uint8_t bytes[2][40] = { { 0 }, { [8] = 1, [23] = 1, [32] = 2 } };
+	const struct reel_memory_region regions[] = {
+		{ .address = 0x2000, .bytes = bytes[0], .size = 20 },
+		{ .address = 0x1000, .bytes = bytes[1], .size = sizeof(bytes[1]) },
+	};
+	struct reel_memory_view memory = { .regions = regions, .n_regions = 2 };
+	uint64_t word;
+
+	for (unsigned big = 0; big < 2; big++) {
+		memory.big_endian = big;
+		for (uint64_t at = 0xf00; at < 0x2100; at += 4) {
+			size_t n = reel_memory_count_empty(&memory, at, 8, 64);
+
+			assert_in_range(n, 0, 64);
+			for (size_t i = 0; i < n; i++)
+				assert_false(reel_memory_read(&memory, at + 8 * i, 8, &word) &&
+					     word > 1);
+		}
+	}
+	memory.big_endian = false;
+	assert_int_equal(reel_memory_count_empty(&memory, 0x0f80, 8, 64), 16);
+	assert_int_equal(reel_memory_count_empty(&memory, 0x1000, 8, 64), 2);
+	assert_int_equal(reel_memory_count_empty(&memory, 0x1010, 8, 64), 0);
+	assert_int_equal(reel_memory_count_empty(&memory, 0x1018, 8, 64), 1);
+	assert_int_equal(reel_memory_count_empty(&memory, 0x2000, 8, 64), 2);
+	assert_int_equal(reel_memory_count_empty(&memory, 0x2010, 8, 64), 64);
+	memory.big_endian = true;
+	assert_int_equal(reel_memory_count_empty(&memory, 0x1000, 8, 64), 1);
+	assert_int_equal(reel_memory_count_empty(&memory, 0x1010, 8, 64), 2);
+}
+
 /*
  * A scrubbed sample: the words at 0x1000 are an address, 1, 0, 1 with all bytes missing, and 1 with
  * one byte missing; then half a word, about which nothing is known.
