@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "replay/synthesis/decoder_internal.h"
 
 /* Capstone takes far longer than everything else, and instructions repeat: they are kept by their
- * first 8 bytes. */
-#define KNOWN_BITS	  11
+ * bytes, of which the first 8 find the place. */
+#define KNOWN_BITS	  12
 #define KNOWN_EFFECTS_MAX 2
 
 struct known {
@@ -116,19 +117,35 @@ void reel_decoder_destroy(struct reel_decoder *decoder)
 	free(decoder);
 }
 
-/* Where an instruction that begins with these bytes is kept, if it is. */
-static struct known *known_of(struct reel_decoder *decoder, const uint8_t *bytes, size_t size)
+/* Where an instruction of `size` bytes that begins with these 8 is kept. */
+static struct known *place_of(struct reel_decoder *decoder, uint64_t first, unsigned size)
 {
-	uint64_t first;
+	uint64_t mask = size < sizeof(first) ? ((uint64_t)1 << 8 * size) - 1 : UINT64_MAX;
 
-	if (size < sizeof(first))
-		return NULL;
-	if (!decoder->known)
-		decoder->known = calloc((size_t)1 << KNOWN_BITS, sizeof(*decoder->known));
-	if (!decoder->known)
-		return NULL;
-	memcpy(&first, bytes, sizeof(first));
-	return &decoder->known[first * 0x9e3779b97f4a7c15 >> (64 - KNOWN_BITS)];
+	return &decoder->known[((first & mask) + size) * 0x9e3779b97f4a7c15 >> (64 - KNOWN_BITS)];
+}
+
+/* As a number whose low bits are the first bytes on any host. */
+static uint64_t first_bytes(const uint8_t *bytes)
+{
+	return reel_load_target(bytes, sizeof(uint64_t), false);
+}
+
+/* The kept instruction that begins with these bytes; NULL if none. */
+static struct known *find_known(struct reel_decoder *decoder, const uint8_t *bytes, size_t size)
+{
+	/* By frequency. */
+	static const uint8_t sizes[] = { 3, 4, 5, 2, 7, 1, 6, 8 };
+	uint64_t first = first_bytes(bytes);
+
+	for (unsigned i = 0; i < sizeof(sizes); i++) {
+		struct known *known = place_of(decoder, first, sizes[i]);
+
+		if (known->size >= sizes[i] && known->size <= size &&
+		    !memcmp(known->bytes, bytes, known->size))
+			return known;
+	}
+	return NULL;
 }
 
 /* With a prefix, a target may be other than the address plus a constant. */
@@ -141,10 +158,13 @@ static bool may_be_known(const struct reel_instruction *instruction, uint8_t fir
 static bool decode_x86(struct reel_decoder *decoder, const uint8_t *bytes, size_t size,
 		       uint64_t address, struct reel_instruction *ret)
 {
-	struct known *known = known_of(decoder, bytes, size);
+	struct known *known = NULL;
 
-	if (known && known->size && known->size <= size &&
-	    !memcmp(known->bytes, bytes, known->size)) {
+	if (!decoder->known)
+		decoder->known = calloc((size_t)1 << KNOWN_BITS, sizeof(*decoder->known));
+	if (decoder->known && size >= sizeof(uint64_t))
+		known = find_known(decoder, bytes, size);
+	if (known) {
 		memcpy(ret, known->instruction, sizeof(known->instruction));
 		ret->target += ret->has_target ? address : 0;
 		if (decoder->arch->word_size == 4)
@@ -153,9 +173,10 @@ static bool decode_x86(struct reel_decoder *decoder, const uint8_t *bytes, size_
 	}
 	if (!reel_x86_decode(decoder->x86, bytes, size, address, ret))
 		return false;
-	if (known && may_be_known(ret, bytes[0])) {
+	if (decoder->known && size >= sizeof(uint64_t) && may_be_known(ret, bytes[0])) {
 		uint64_t target = ret->target;
 
+		known = place_of(decoder, first_bytes(bytes), ret->size < 8 ? ret->size : 8);
 		ret->target -= ret->has_target ? address : 0;
 		memcpy(known->bytes, bytes, ret->size);
 		known->size = ret->size;
