@@ -172,11 +172,16 @@ static uint32_t instructions_before(const struct reel_walk *walk, const struct r
 	window = open_window(walk, code, address - longest, address);
 	for (size_t i = 0; i < n; i++) {
 		const struct reel_arch_call *instruction = &instructions[i];
+		const uint8_t *at = bytes;
 
-		if (!window_read(&window, address - instruction->size, instruction->size, bytes))
+		/* The window ends at the address. */
+		if (window.size)
+			at = window.bytes + (window.size - instruction->size);
+		else if (!read_code(walk, code, address - instruction->size, instruction->size,
+				    bytes))
 			continue;
 		readable = true;
-		if (matches(bytes, instruction->code, instruction->mask, instruction->size))
+		if (matches(at, instruction->code, instruction->mask, instruction->size))
 			found |= 1u << i;
 	}
 	return readable ? found : UINT32_MAX;
