@@ -7,6 +7,8 @@
 #include "elf/file_pages.h"
 
 #define PAGE 4096u
+/* Of larger files, sparse ones perhaps, nothing is kept. */
+#define FILE_SIZE_MAX ((uint64_t)4 << 30)
 
 struct reel_file_pages {
 	uint64_t size;
@@ -22,7 +24,7 @@ struct reel_file_pages *reel_file_pages_create(uint64_t file_size)
 {
 	struct reel_file_pages *pages;
 
-	if (file_size > SIZE_MAX / 2)
+	if (file_size > FILE_SIZE_MAX)
 		return NULL;
 	pages = calloc(1, sizeof(*pages) + count(file_size) * sizeof(*pages->all));
 	if (pages)

@@ -12,7 +12,7 @@
 
 struct reel_file_pages;
 
-/* NULL if out of memory. */
+/* NULL if out of memory, or if the file is larger than 4 GiB. */
 struct reel_file_pages *reel_file_pages_create(uint64_t file_size);
 void reel_file_pages_destroy(struct reel_file_pages *pages);
 
