@@ -92,7 +92,7 @@ struct reel_error *reel_module_image_add(struct reel_module_image *image,
 	copy->next = NULL;
 	*image->end = copy;
 	image->end = &copy->next;
-	image->changes_size += copy->size;
+	image->changes_size += sizeof(*copy) + copy->size;
 	image->newest = copy->number;
 	image->newest_size = size;
 	return NULL;

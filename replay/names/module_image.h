@@ -20,7 +20,7 @@ struct reel_module_image {
 		uint8_t *patch;
 		size_t size;
 	} * changes, **end;
-	size_t changes_size;
+	size_t changes_size; /* memory, of all */
 	/* After all changes. */
 	uint64_t newest;
 	size_t newest_size;

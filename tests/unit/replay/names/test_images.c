@@ -163,9 +163,11 @@ static void compare_waiting(void *context, const struct reel_module *module)
 TEST_WITH(changes_that_wait_are_not_larger_than_the_image, open_images, close_images)
 {
 	struct images *images = *fixture;
-	char text[] = "an image that is longer than some of its changes, but not than all 0";
+	char text[301] = "";
 	bool waited = false;
 
+	for (size_t i = 0; i + 1 < sizeof(text); i++)
+		text[i] = (char)('a' + i * i % 26);
 	add(images, text, 0, NULL, 0);
 	for (uint64_t i = 1; i < 10; i++) {
 		char before[sizeof(text)];
