@@ -939,6 +939,9 @@ struct reel_error *recording_rotate(struct recording *recording)
 	else
 		reel_tracker_restart(recording->tracker, cut);
 	reel_held_samples_free(&recording->stream.held);
+	/* Its copies have the size of the largest stack that their thread ever had. */
+	if (recording->scrubber)
+		reel_scrubber_forget(recording->scrubber);
 	recording->stream.cut = UINT64_MAX;
 	/* Otherwise the heap keeps what a busy part needed, in pieces between what is in use. */
 	malloc_trim(0);

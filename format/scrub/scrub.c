@@ -215,21 +215,33 @@ struct reel_error *reel_scrubber_create(const struct reel_elf_kind *native,
 	scrubber->native = *native;
 	error = reel_scrub_stacks_create(&scrubber->stacks);
 	if (error)
-		reel_scrubber_destroy(scrubber);
+		free(scrubber);
 	else
 		*ret = scrubber;
 	return error;
+}
+
+void reel_scrubber_forget(struct reel_scrubber *scrubber)
+{
+	for (size_t i = 0; i < SCRUB_CODE_LISTS; i++) {
+		free(scrubber->codes[i].ranges);
+		scrubber->codes[i] = (struct scrub_code){ 0 };
+	}
+	reel_scrub_stacks_forget(scrubber->stacks);
+	free(scrubber->bytes);
+	scrubber->bytes = NULL;
+	scrubber->bytes_capacity = 0;
+	free(scrubber->chain);
+	scrubber->chain = NULL;
+	scrubber->chain_capacity = 0;
 }
 
 void reel_scrubber_destroy(struct reel_scrubber *scrubber)
 {
 	if (!scrubber)
 		return;
-	for (size_t i = 0; i < SCRUB_CODE_LISTS; i++)
-		free(scrubber->codes[i].ranges);
-	reel_scrub_stacks_destroy(scrubber->stacks);
-	free(scrubber->bytes);
-	free(scrubber->chain);
+	reel_scrubber_forget(scrubber);
+	free(scrubber->stacks);
 	free(scrubber);
 }
 

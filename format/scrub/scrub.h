@@ -22,6 +22,8 @@ struct reel_scrubber;
 struct reel_error *reel_scrubber_create(const struct reel_elf_kind *native,
 					struct reel_scrubber **ret) REEL_MUST_CHECK;
 void reel_scrubber_destroy(struct reel_scrubber *scrubber);
+/* Frees what it keeps of earlier samples: it makes the next ones of the same threads cheaper. */
+void reel_scrubber_forget(struct reel_scrubber *scrubber);
 
 /*
  * Scrubs the sample.  Its original data is unchanged: the sample then points to the scrubber's

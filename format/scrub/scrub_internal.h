@@ -127,7 +127,7 @@ bool reel_scrub_next_frame_size(const struct scrub_sieve *sieve, const struct re
 struct scrub_stacks;
 
 struct reel_error *reel_scrub_stacks_create(struct scrub_stacks **ret) REEL_MUST_CHECK;
-void reel_scrub_stacks_destroy(struct scrub_stacks *stacks);
+void reel_scrub_stacks_forget(struct scrub_stacks *stacks);
 
 /*
  * The scrubbed bytes of a sample's only region, found faster if the thread's stack has not changed

@@ -59,11 +59,10 @@ static void empty(struct stack *stack)
 	*stack = (struct stack){ 0 };
 }
 
-void reel_scrub_stacks_destroy(struct scrub_stacks *stacks)
+void reel_scrub_stacks_forget(struct scrub_stacks *stacks)
 {
-	for (size_t i = 0; stacks && i < STACKS; i++)
+	for (size_t i = 0; i < STACKS; i++)
 		empty(&stacks->stacks[i]);
-	free(stacks);
 }
 
 /* ---- which stack ------------------------------------------------------------------ */

@@ -254,6 +254,12 @@ bool reel_budget_charge_bytes(struct reel_budget *budget, enum reel_budget_kind 
 	return true;
 }
 
+void reel_budget_forget(struct reel_budget *budget, uint32_t pid)
+{
+	if (budget)
+		free(reel_id_table_remove(&budget->accounts, pid));
+}
+
 bool reel_budget_has_refused(const struct reel_budget *budget)
 {
 	return budget && budget->has_refused;

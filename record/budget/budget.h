@@ -73,6 +73,8 @@ void reel_budget_charge(struct reel_budget *budget, enum reel_budget_kind kind, 
 /* Charges bytes if they are allowed. */
 bool reel_budget_charge_bytes(struct reel_budget *budget, enum reel_budget_kind kind, uint32_t pid,
 			      uint64_t bytes);
+/* The process has ended, so its number may be another's; what it spent stays its user's expense. */
+void reel_budget_forget(struct reel_budget *budget, uint32_t pid);
 /* Whether something was left out of the file because of its limit. */
 bool reel_budget_has_refused(const struct reel_budget *budget);
 

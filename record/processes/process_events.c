@@ -21,6 +21,9 @@
 #define BUFFER_BYTES	 (512u << 10)
 #define BUFFER_BYTES_MIN (32u << 10)
 
+/* Bytes of records whose memory is used again. */
+#define REUSED_MAX (256u << 10)
+
 /* linux/perf_event.h of 6.0 */
 #define FORMAT_LOST (1u << 4)
 
@@ -422,10 +425,16 @@ static struct reel_error *compact(struct reel_process_events *events)
 	if (kept.size) {
 		reel_buffer_free(&events->records);
 		events->records = kept;
-	} else {
+	} else if (events->n_pending || events->records.size <= REUSED_MAX) {
 		/* The usual case: reuse the memory. */
 		events->records.size = 0;
 		reel_buffer_free(&kept);
+	} else {
+		/* A storm of events is over. */
+		reel_buffer_free(&events->records);
+		free(events->pending);
+		events->pending = NULL;
+		events->capacity = 0;
 	}
 	return NULL;
 }

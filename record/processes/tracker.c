@@ -54,6 +54,18 @@ static void process_free(struct process *process)
 	free(process);
 }
 
+/* Accounts of ended processes count for minutes: with many starts per second, they would be most of
+ * the recorder's memory. */
+static void process_forget(struct reel_tracker *tracker, struct process *process)
+{
+	uint32_t pid = (uint32_t)process->entry.id;
+
+	/* Unless a new process has the number. */
+	if (!tracker_process_find(tracker, pid))
+		reel_budget_forget(tracker->options.budget, pid);
+	process_free(process);
+}
+
 static void free_tid(void *context, struct reel_id_entry *entry)
 {
 	struct tid_entry *tid = (struct tid_entry *)entry;
@@ -293,7 +305,7 @@ static struct reel_error *process_gone(struct reel_tracker *tracker, struct proc
 	if (process->followed && !tracker->counts_threads)
 		tracker->n_living--;
 	if (!process->n_references)
-		process_free(process);
+		process_forget(tracker, process);
 	return error;
 }
 
@@ -417,7 +429,7 @@ static void thread_free(struct reel_tracker *tracker, struct thread *thread)
 	if (!entry->newest)
 		free(reel_id_table_remove(&tracker->tids, thread->tid));
 	if (!--process->n_references && !process->alive)
-		process_free(process);
+		process_forget(tracker, process);
 	free(thread);
 }
 

@@ -2,6 +2,7 @@
 /* format/scrub/ compared with a model that checks one word after another, as in SPEC.md 8.1. */
 #include <elf.h>
 #include <inttypes.h>
+#include <malloc.h>
 
 #include "base/bytes.h"
 #include "base/dwarf_cursor.h"
@@ -202,6 +203,14 @@ static bool is_count(const struct model *model, const struct reel_sample *sample
 			       region_word(model, region, frame, &caller) && is_code(model, caller);
 	}
 	return false;
+}
+
+/* Large blocks are mapped. */
+static size_t heap_in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
 }
 
 /* ---- random samples ------------------------------------------------------------- */
@@ -760,6 +769,41 @@ TEST(code_on_the_stack)
 	must(reel_scrubber_create(&native, &scrubber));
 	must(reel_scrub_sample(scrubber, &view, &sample));
 	assert_memory_equal(sample.regions[0].bytes, after, sizeof(after));
+	reel_scrubber_destroy(scrubber);
+	reel_timeline_destroy(timeline);
+}
+
+/* ---- memory ------------------------------------------------------------------------ */
+
+/* Threads that once had large stacks do not take memory for ever. */
+TEST(forgotten)
+{
+	static uint8_t bytes[65536];
+	struct reel_region region = { .address = STACK, .bytes = bytes, .size = sizeof(bytes) };
+	struct reel_timeline *timeline;
+	struct reel_scrubber *scrubber;
+	struct reel_space_view view;
+	size_t before, used;
+
+	must(reel_timeline_create(false, &timeline));
+	map(timeline, 1, CODE, 0x2000, 5);
+	view = reel_timeline_view(timeline, 1, REEL_TIME_NOW);
+	must(reel_scrubber_create(&nothing_known, &scrubber));
+	before = heap_in_use();
+	for (unsigned round = 0; round < 2; round++) {
+		for (uint64_t thread = 1; thread <= 100; thread++) {
+			struct reel_sample sample = { .thread = thread,
+						      .regions = &region,
+						      .n_regions = 1 };
+
+			must(reel_scrub_sample(scrubber, &view, &sample));
+		}
+		used = heap_in_use();
+		reel_scrubber_forget(scrubber);
+		assert_true(heap_in_use() <= before + 4096);
+		/* Sanitizers count nothing. */
+		assert_true(used > before + 4000000 || !used);
+	}
 	reel_scrubber_destroy(scrubber);
 	reel_timeline_destroy(timeline);
 }

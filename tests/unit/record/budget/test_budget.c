@@ -126,6 +126,19 @@ TEST_WITH(test_many_accounts, setup, teardown)
 	assert_in_range(spend(REEL_BUDGET_NAME_BYTES, 1000, 1000), SIDE / 6, SIDE / 6 + 1000);
 }
 
+/* A process that has ended takes no memory, and its user has still spent what it did. */
+TEST_WITH(test_ended, setup, teardown)
+{
+	uint64_t one = spend(REEL_BUDGET_NAME_BYTES, 1000, 1000), next;
+
+	reel_budget_forget(budget, 1000);
+	next = spend(REEL_BUDGET_NAME_BYTES, 1000, 1000);
+	assert_in_range(next, 1000, one / 2);
+	reel_budget_forget(budget, 1000);
+	reel_budget_forget(budget, 1000);
+	reel_budget_forget(NULL, 1000);
+}
+
 TEST_WITH(test_setup_and_end, setup, teardown)
 {
 	spend(REEL_BUDGET_NAMES, 1000, MS);

@@ -3,6 +3,7 @@
  * The recorder's memory with processes that cause as many events as they can: the data that the
  * tracker keeps and writes has limits, and what it drops is counted and names nothing.
  */
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include "include/commands.h"
@@ -588,6 +589,27 @@ TEST_WITH(test_fork_storm, setup, teardown)
 	assert_int_equal(tracker->n_forks, 0);
 	assert_int_equal(tracker->tids.count, 2);
 	assert_int_equal(tracker->processes.count, 2);
+}
+
+/* 100 starts per second for five minutes, each of a process with mappings that are written: what the
+ * heap has in use does not grow with their number. */
+TEST_WITH(test_age, setup, teardown)
+{
+	size_t young = 0;
+
+	for (unsigned i = 0; i < 30000; i++) {
+		uint32_t pid = PID + 2 + i;
+
+		fork_of(PID, pid);
+		map(pid, BASE, "/usr/bin/short", 3);
+		sample(pid);
+		leave(pid);
+		if (i % 10 == 0)
+			cycle();
+		if (i == 3000)
+			young = mallinfo2().uordblks;
+	}
+	assert_true(mallinfo2().uordblks < young + 100000);
 }
 
 /* ---- /proc/PID/maps ------------------------------------------------------------------------- */
