@@ -271,6 +271,8 @@ void recording_wait_paused(struct recording *recording);
 void recording_fit_memory(struct reel_options *options);
 /* Fails if the limit is too low for what is open.  Call it before the file is made. */
 struct reel_error *recording_begin_memory(struct recording *recording) REEL_MUST_CHECK;
+/* Gives back what earlier samples and processes needed. */
+void recording_free_unused(struct recording *recording);
 /* Gives way if that is due. */
 struct reel_error *recording_watch_memory(struct recording *recording) REEL_MUST_CHECK;
 

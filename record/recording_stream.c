@@ -7,8 +7,8 @@
  * was seen, on whatever CPU the event was.
  */
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -939,12 +939,8 @@ struct reel_error *recording_rotate(struct recording *recording)
 	else
 		reel_tracker_restart(recording->tracker, cut);
 	reel_held_samples_free(&recording->stream.held);
-	/* Its copies have the size of the largest stack that their thread ever had. */
-	if (recording->scrubber)
-		reel_scrubber_forget(recording->scrubber);
 	recording->stream.cut = UINT64_MAX;
-	/* Otherwise the heap keeps what a busy part needed, in pieces between what is in use. */
-	malloc_trim(0);
+	recording_free_unused(recording);
 	return replay_deferred(recording);
 }
 

@@ -42,6 +42,36 @@ static void node_free(struct reel_mapping_pool *pool, struct reel_mapping_node *
 	pool->n_free++;
 }
 
+static bool is_unused(const struct reel_mapping_slab *slab)
+{
+	for (size_t i = 0; i < SLAB_NODES; i++) {
+		if (slab->nodes[i].refs)
+			return false;
+	}
+	return true;
+}
+
+void reel_mapping_pool_trim(struct reel_mapping_pool *pool)
+{
+	struct reel_mapping_slab **link = &pool->slabs, *slab;
+
+	pool->free = NULL;
+	pool->n_free = 0;
+	while ((slab = *link)) {
+		if (is_unused(slab)) {
+			*link = slab->next;
+			pool->n_nodes -= SLAB_NODES;
+			free(slab);
+			continue;
+		}
+		for (size_t i = 0; i < SLAB_NODES; i++) {
+			if (!slab->nodes[i].refs)
+				node_free(pool, &slab->nodes[i]);
+		}
+		link = &slab->next;
+	}
+}
+
 void reel_mapping_pool_visit(const struct reel_mapping_pool *pool,
 			     void (*visit)(void *context, const struct reel_mapping *mapping),
 			     void *context)

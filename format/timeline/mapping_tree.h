@@ -23,6 +23,8 @@ struct reel_mapping_pool {
 };
 
 void reel_mapping_pool_free(struct reel_mapping_pool *pool);
+/* Frees the memory of nodes that no tree has, as far as it is not between others. */
+void reel_mapping_pool_trim(struct reel_mapping_pool *pool);
 /* The mappings of all trees, each node once, even if several trees share it. */
 void reel_mapping_pool_visit(const struct reel_mapping_pool *pool,
 			     void (*visit)(void *context, const struct reel_mapping *mapping),

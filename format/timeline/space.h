@@ -189,5 +189,7 @@ void reel_timeline_visit_all(const struct reel_timeline *timeline,
 			     void *context);
 /* The number of mappings it keeps; each takes 64 bytes. */
 size_t reel_timeline_mappings(const struct reel_timeline *timeline);
+/* Frees the memory that more mappings took before. */
+void reel_timeline_trim(struct reel_timeline *timeline);
 
 #endif

@@ -512,6 +512,11 @@ size_t reel_timeline_mappings(const struct reel_timeline *timeline)
 	return timeline->pool.n_nodes - timeline->pool.n_free;
 }
 
+void reel_timeline_trim(struct reel_timeline *timeline)
+{
+	reel_mapping_pool_trim(&timeline->pool);
+}
+
 struct reel_error *reel_timeline_visit_spaces(const struct reel_timeline *timeline,
 					      void (*visit)(void *context,
 							    const struct reel_space_state *space),

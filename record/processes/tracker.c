@@ -474,6 +474,11 @@ void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon)
 		forget_modules(tracker);
 }
 
+void reel_tracker_trim(struct reel_tracker *tracker)
+{
+	reel_timeline_trim(tracker->timeline);
+}
+
 /* Threads of a process in another PID namespace than the recorder's: their numbers are not indexed. */
 #define NAMESPACE_THREADS_MAX 4096
 

@@ -106,6 +106,8 @@ void reel_tracker_set_backlog(struct reel_tracker *tracker, unsigned int level);
 uint64_t reel_tracker_left_out(const struct reel_tracker *tracker);
 /* No more samples before `horizon` will arrive. */
 void reel_tracker_forget(struct reel_tracker *tracker, uint64_t horizon);
+/* Frees the memory that more mappings took before. */
+void reel_tracker_trim(struct reel_tracker *tracker);
 
 /* A new file begins, without any records; its records begin at `time`. */
 void reel_tracker_restart(struct reel_tracker *tracker, uint64_t time);

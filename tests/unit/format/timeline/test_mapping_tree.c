@@ -185,6 +185,8 @@ static void random_changes(uint64_t base)
 			assert_null(reel_mapping_tree_replace(&pool, &roots[i], &mapping));
 			model_set(&models[i], base, &mapping);
 		}
+		if (step % 333 == 0)
+			reel_mapping_pool_trim(&pool);
 		check(roots[i], &models[i], base);
 		if (step % 100 == 0) {
 			for (size_t k = 0; k < TREES; k++)
@@ -194,6 +196,9 @@ static void random_changes(uint64_t base)
 	for (size_t i = 0; i < TREES; i++)
 		reel_mapping_tree_unref(&pool, roots[i]);
 	assert_int_equal(pool.n_free, pool.n_nodes);
+	reel_mapping_pool_trim(&pool);
+	assert_int_equal(pool.n_nodes, 0);
+	assert_null(pool.slabs);
 	reel_mapping_pool_free(&pool);
 	free(models);
 }

@@ -612,6 +612,22 @@ TEST_WITH(test_age, setup, teardown)
 	assert_true(mallinfo2().uordblks < young + 100000);
 }
 
+/* A process with many mappings takes memory while it lives. */
+TEST_WITH(test_after_many_mappings, setup, teardown)
+{
+	size_t before = mallinfo2().uordblks, most;
+
+	start(PID + 2);
+	for (unsigned i = 0; i < 50000; i++)
+		map(PID + 2, BASE + 2 * i * PAGE, "/usr/lib/libmany.so", 1);
+	most = mallinfo2().uordblks;
+	leave(PID + 2);
+	cycle();
+	cycle();
+	reel_tracker_trim(tracker);
+	assert_true(mallinfo2().uordblks < before + (most - before) / 10 || !most);
+}
+
 /* ---- /proc/PID/maps ------------------------------------------------------------------------- */
 
 struct read_maps {
