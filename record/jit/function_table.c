@@ -111,7 +111,9 @@ void reel_function_table_end(struct reel_function_table *table)
 
 void reel_function_table_restart(struct reel_function_table *table)
 {
-	table->n_functions = table->n_wants = 0;
+	table->n_functions = table->n_wants = table->functions_capacity = 0;
+	free(table->functions);
+	table->functions = NULL;
 	reel_hash_index_free(&table->index);
 	reel_id_table_free_all(&table->spaces);
 }
