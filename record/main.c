@@ -39,7 +39,9 @@ int main(int argc, char **argv)
 	int status = 0;
 
 	reel_options_parse(argc, argv, &options);
-	if (reel_options_is_service(&options) && !reel_supervisor_fork(argc, argv)) {
+	if (reel_options_is_service(&options) &&
+	    !reel_supervisor_fork(argc, argv, reel_options_may_overlap(&options),
+				  &options.takeover)) {
 		reel_options_free(&options);
 		return EXIT_FAILURE;
 	}

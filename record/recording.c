@@ -328,6 +328,8 @@ static struct reel_error *start(struct recording *recording, int *exit_status_re
 	if (recording->activation.rests)
 		reel_sampler_rest(recording->sampler, true);
 	reel_inspector_hurry(recording->inspector);
+	if (options->takeover >= 0 && write(options->takeover, "", 1) != 1)
+		recording_note(recording, "nobody waits for this recorder");
 	if (options->duration)
 		recording->end.deadline = reel_now() + options->duration;
 	if (!recording->command.pid)

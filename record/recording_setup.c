@@ -437,6 +437,7 @@ static struct reel_error *open_output(struct recording *recording)
 			.total = options->rotate_total,
 			.min_free = options->min_free,
 			.min_free_percent = options->min_free_percent,
+			.takes_over = options->takeover >= 0,
 		},
 		.ring_time = options->overwrite_time,
 		.ring_size = options->overwrite_size,

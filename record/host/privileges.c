@@ -222,6 +222,8 @@ static const struct {
 	{ WRITER, "ftruncate" },
 	{ WRITER, "ftruncate64" },
 	{ WRITER, "pwrite64" },
+	/* The folder of parts, once another recorder has ended. */
+	{ MAIN, "flock" },
 	{ MAIN, "epoll_pwait" },
 	{ MAIN, "epoll_wait" },
 	{ MAIN | READER | IMAGER, "pread64" },

@@ -303,6 +303,11 @@ bool reel_options_rotates(const struct reel_options *options)
 	return options->rotate_time || options->rotate_size;
 }
 
+bool reel_options_may_overlap(const struct reel_options *options)
+{
+	return reel_options_rotates(options) || options->overwrite_time;
+}
+
 /* Ends the program if there is an error. */
 static void check(struct argp_state *state, const char *option, struct reel_error *error)
 {
@@ -970,6 +975,7 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 		.level = 1,
 		.flush_interval = FLUSH_INTERVAL,
 		.after = AFTER_DEFAULT,
+		.takeover = -1,
 	};
 	keep_command_line(argc, argv, ret);
 	argp_err_exit_status = REEL_EXIT_USAGE;

@@ -129,6 +129,10 @@ struct reel_options {
 	bool no_sandbox; /* keep all privileges */
 	bool quiet, verbose;
 
+	/* Of a recorder that takes over from one that still runs: written to once samples are
+	 * taken; -1: none does. */
+	int takeover;
+
 	const char *config;  /* the last one */
 	char **config_lines; /* as arguments, which the other options refer to */
 	size_t n_config_lines;
@@ -150,6 +154,8 @@ bool reel_options_has_target(const struct reel_options *options);
 /* Whether a parent starts the recorder again on SIGHUP: a command would be run again. */
 bool reel_options_is_service(const struct reel_options *options);
 bool reel_options_rotates(const struct reel_options *options);
+/* Whether two recorders can have these options at once, each with files of its own. */
+bool reel_options_may_overlap(const struct reel_options *options);
 /* Where events look up files. */
 struct reel_probe_targets reel_options_probe_targets(const struct reel_options *options);
 

@@ -33,6 +33,7 @@ struct reel_parts {
 	struct reel_output_place place;
 	bool is_folder;
 	int lock;	 /* of DIR/, against a second recorder */
+	bool waits;	 /* another recorder still has it */
 	char *prefix;	 /* in DIR/: of names, "HOST-" */
 	uint64_t number; /* of the next part */
 	char *partial;	 /* the newest part's path until it is finished */
@@ -249,7 +250,7 @@ bool reel_parts_make_room(void *context, int fd, size_t size)
 
 		pthread_mutex_lock(&parts->mutex);
 		parts->is_full = is_full;
-		has_room = !is_full && !exceeds_total(parts, size);
+		has_room = !is_full && !parts->waits && !exceeds_total(parts, size);
 		may_retry = !has_room && wait_for_room(parts);
 		if (has_room)
 			parts->writing_bytes += size;
@@ -275,24 +276,6 @@ struct reel_error *reel_parts_finished(void *context, int fd)
 	parts->writing_bytes = 0;
 	pthread_mutex_unlock(&parts->mutex);
 	return NULL;
-}
-
-void reel_parts_work(struct reel_parts *parts)
-{
-	bool is_wanted, made;
-
-	name_finished(parts);
-	pthread_mutex_lock(&parts->mutex);
-	is_wanted = parts->room == ROOM_WANTED;
-	pthread_mutex_unlock(&parts->mutex);
-	if (!is_wanted)
-		return;
-	made = delete_oldest(parts);
-	pthread_mutex_lock(&parts->mutex);
-	parts->n_dropped += made && parts->is_full;
-	parts->room = made ? ROOM_MADE : ROOM_NONE;
-	pthread_cond_signal(&parts->has_answer);
-	pthread_mutex_unlock(&parts->mutex);
 }
 
 void reel_parts_end(struct reel_parts *parts)
@@ -390,6 +373,15 @@ static int compare(const void *a, const void *b)
 	return strcmp(((const struct part *)a)->path, ((const struct part *)b)->path);
 }
 
+static bool is_listed(const struct reel_parts *parts, const char *name)
+{
+	for (size_t i = 0; i < parts->n; i++) {
+		if (!strcmp(base_name(parts->list[i].path), name))
+			return true;
+	}
+	return false;
+}
+
 /* In DIR/: a part of an earlier recording.  What a killed recorder left gets its name. */
 static struct reel_error *adopt(struct reel_parts *parts, const char *name)
 {
@@ -404,6 +396,9 @@ static struct reel_error *adopt(struct reel_parts *parts, const char *name)
 		return reel_error_no_memory();
 	if (ends_in(name, PARTIAL)) {
 		final[strlen(final) - strlen(PARTIAL)] = '\0';
+		/* Our own. */
+		if (parts->options.takes_over && is_listed(parts, final))
+			return NULL;
 		if (!status.st_size)
 			unlinkat(parts->place.folder, name, 0);
 		if (!status.st_size || exists(parts, final))
@@ -429,41 +424,130 @@ static struct reel_error *take_lock(const struct reel_parts *parts)
 	return NULL;
 }
 
-/* Parts of earlier recordings: their highest number, or in DIR/ all of them. */
-static struct reel_error *look_at_folder(struct reel_parts *parts)
+static struct reel_error *adopt_all(struct reel_parts *parts, DIR *directory)
 {
-	int fd = openat(parts->place.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 	struct reel_error *error = NULL;
 	struct dirent *entry;
 
-	if (!directory) {
-		error = parts->is_folder ? reel_error_os(errno, "reading %s", parts->options.path)
-					 : NULL;
-		if (fd >= 0)
-			close(fd);
-		return error;
-	}
-	if (parts->is_folder) {
-		parts->lock = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-		error = take_lock(parts);
-	}
 	while (!error && (entry = readdir(directory))) {
-		uint64_t number;
+		if (is_ours(parts, entry->d_name))
+			error = adopt(parts, entry->d_name);
+	}
+	return error;
+}
 
-		if (parts->is_folder) {
-			if (is_ours(parts, entry->d_name))
-				error = adopt(parts, entry->d_name);
-			continue;
-		}
-		number = part_number(entry->d_name, parts->place.name);
+static void find_highest(struct reel_parts *parts, DIR *directory)
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(directory))) {
+		uint64_t number = part_number(entry->d_name, parts->place.name);
+
 		if (number >= parts->number)
 			parts->number = number + 1;
 	}
+}
+
+static DIR *open_folder(const struct reel_parts *parts)
+{
+	int fd = openat(parts->place.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!directory && fd >= 0)
+		close(fd);
+	return directory;
+}
+
+/* Parts of earlier recordings: their highest number, or in DIR/ all of them. */
+static struct reel_error *look_at_folder(struct reel_parts *parts)
+{
+	DIR *directory = open_folder(parts);
+	struct reel_error *error = NULL;
+
+	if (!directory)
+		return parts->is_folder ? reel_error_os(errno, "reading %s", parts->options.path)
+					: NULL;
+	if (!parts->is_folder) {
+		find_highest(parts, directory);
+		closedir(directory);
+		return NULL;
+	}
+	parts->lock = fcntl(dirfd(directory), F_DUPFD_CLOEXEC, 3);
+	parts->waits = parts->options.takes_over;
+	if (!parts->waits)
+		error = take_lock(parts);
+	if (!error && !parts->waits)
+		error = adopt_all(parts, directory);
 	closedir(directory);
 	qsort(parts->list, parts->n, sizeof(*parts->list), compare);
 	parts->n_earlier = parts->n_finished = parts->n_named = parts->n;
 	return error;
+}
+
+/* Puts `n_earlier` parts at the list's end before the others, which have had no room so far. */
+static bool put_first(struct reel_parts *parts, size_t n_earlier)
+{
+	size_t n_own = parts->n - n_earlier;
+	struct part *list = calloc(parts->n + 1, sizeof(*list));
+
+	if (!list)
+		return false;
+	qsort(parts->list + n_own, n_earlier, sizeof(*list), compare);
+	memcpy(list, parts->list + n_own, n_earlier * sizeof(*list));
+	memcpy(list + n_earlier, parts->list, n_own * sizeof(*list));
+	free(parts->list);
+	parts->list = list;
+	parts->n_earlier = n_earlier;
+	parts->n_finished += n_earlier;
+	parts->n_named += n_earlier;
+	if (parts->n_protected)
+		parts->n_protected += n_earlier;
+	return true;
+}
+
+/* Once the other recorder has ended, its parts count as earlier ones. */
+static void take_over(struct reel_parts *parts)
+{
+	_cleanup_error_ struct reel_error *error = NULL;
+	size_t n_own = parts->n;
+	DIR *directory;
+
+	if (flock(parts->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return;
+	directory = open_folder(parts);
+	if (directory) {
+		/* Without memory, some are not counted, and stay. */
+		error = adopt_all(parts, directory);
+		closedir(directory);
+	}
+	pthread_mutex_lock(&parts->mutex);
+	while (parts->n > n_own && !put_first(parts, parts->n - n_own))
+		free(parts->list[--parts->n].path);
+	parts->waits = false;
+	if (parts->room == ROOM_WANTED)
+		parts->room = ROOM_MADE;
+	pthread_cond_signal(&parts->has_answer);
+	pthread_mutex_unlock(&parts->mutex);
+}
+
+void reel_parts_work(struct reel_parts *parts)
+{
+	bool is_wanted, made;
+
+	if (parts->waits)
+		take_over(parts);
+	name_finished(parts);
+	pthread_mutex_lock(&parts->mutex);
+	is_wanted = parts->room == ROOM_WANTED && !parts->waits;
+	pthread_mutex_unlock(&parts->mutex);
+	if (!is_wanted)
+		return;
+	made = delete_oldest(parts);
+	pthread_mutex_lock(&parts->mutex);
+	parts->n_dropped += made && parts->is_full;
+	parts->room = made ? ROOM_MADE : ROOM_NONE;
+	pthread_cond_signal(&parts->has_answer);
+	pthread_mutex_unlock(&parts->mutex);
 }
 
 struct reel_error *reel_parts_open(const struct reel_parts_options *options,

@@ -8,7 +8,8 @@
  * ".partial".
  *
  * The writing thread asks before it writes, and waits until this recording's thread, which may
- * delete files, has made room.  The oldest part goes first.
+ * delete files, has made room.  The oldest part goes first.  A recorder that takes over gets no room
+ * before the other one has ended, so that both together do not exceed the limits.
  */
 #ifndef RECORD_OUTPUT_PARTS_H
 #define RECORD_OUTPUT_PARTS_H
@@ -23,6 +24,8 @@ struct reel_parts_options {
 	uint64_t total;		   /* bytes of all parts; 0: no limit */
 	uint64_t min_free;	   /* bytes that stay free on the disk */
 	uint64_t min_free_percent; /* of the disk */
+	/* In DIR/: another recorder is about to end, and may have the lock until then. */
+	bool takes_over;
 };
 
 struct reel_error *reel_parts_open(const struct reel_parts_options *options,

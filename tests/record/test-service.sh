@@ -107,6 +107,14 @@ kill -HUP $recorder_pid
 n=$(ls parts/*.reel | wc -l)
 until_parts $((n + 4)) && kill -0 $recorder_pid
 count $? "SIGHUP: records again, under the same process ID"
+# The next recorder cannot begin: the first one goes on.
+sed -i.good 's/^output.*/output = c.conf\/parts\//' c.conf
+kill -HUP $recorder_pid
+for _ in $(seq 300); do grep -q 'going on with the previous recorder' err && break; sleep 0.1; done
+n=$(ls parts/*.reel | wc -l)
+until_parts $((n + 2)) && grep -q 'going on with the previous recorder' err
+count $? "SIGHUP: a recorder that cannot begin leaves the first one: $(grep -v embedded err | tail -n 2 | xargs)"
+mv c.conf.good c.conf
 kill -TERM $recorder_pid
 wait $recorder_pid
 status=$?
@@ -116,5 +124,12 @@ if [ -x "$stackreel" ]; then
     for part in parts/*.reel; do "$stackreel" dump -q "$part" | sed -nE 's/.*EVENT.*frequency=([0-9]+).*/\1/p'; done | uniq | xargs >rates
     [ "$(cat rates)" = "49 199" ]
     count $? "each part has the options of its time: $(cat rates)"
+    # The new recorder samples before the old one ends, so only the host's load is between their samples.
+    for part in parts/*.reel; do
+        rate=$("$stackreel" dump -q "$part" | sed -nE 's/.*EVENT.*frequency=([0-9]+).*/\1/p')
+        "$stackreel" export -q --format=ndjson -o - "$part" | sed -nE "s/.*\"time\": ?([0-9]+).*/$rate \1/p"
+    done | awk '{ t = $2 / 1e9 } $1 == 49 && t > last { last = t } $1 == 199 && (!first || t < first) { first = t }
+                END { printf "%.3f s", first - last; exit !(last && first && first - last < 1) }' >gap
+    count $? "SIGHUP: no gap between the samples of both recorders: $(cat gap)"
 fi
 finish
