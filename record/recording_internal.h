@@ -263,7 +263,7 @@ void recording_wait_paused(struct recording *recording);
 /* ---- recording_memory.c: --memory-limit ---- */
 
 /* The part of the limit for mappings, images, a helper's data, the ring of --overwrite and data that
- * waits, each; and for code of JITs, buffers of process events, and stacks on all CPUs. */
+ * waits, each; and for code of JITs, its names, buffers of process events, and stacks on all CPUs. */
 #define RECORDING_MEMORY_SHARE 4
 #define RECORDING_MEMORY_SMALL 8
 

@@ -535,6 +535,7 @@ static struct reel_error *open_jit_names(struct recording *recording)
 		.budget = recording->budget,
 		.modules = recording->modules,
 		.sink = recording->sink,
+		.memory = recording->options->memory_limit / RECORDING_MEMORY_SMALL,
 	};
 
 	return reel_jit_names_create(&options, &recording->jit_names);

@@ -19,6 +19,8 @@ struct reel_error *reel_jit_names_create(const struct reel_jit_names_options *op
 	if (!names)
 		return reel_error_no_memory();
 	names->options = *options;
+	names->said_max =
+		options->memory && options->memory < SAID_MAX ? options->memory : SAID_MAX;
 	names->bytes_left = FILE_BYTES_MAX;
 	*ret = names;
 	return NULL;
@@ -125,7 +127,7 @@ struct function *reel_jit_names_append(struct reel_jit_names *names,
 	struct book *book = names->asked->own.book;
 
 	/* An end is small, and without it, a name would stay. */
-	if ((names->said_bytes + sizeof(*function) > SAID_MAX && !function->is_end) ||
+	if ((names->said_bytes + sizeof(*function) > names->said_max && !function->is_end) ||
 	    !reel_array_reserve(&book->functions, book->count, &book->capacity,
 				sizeof(*book->functions))) {
 		names->left_out++;

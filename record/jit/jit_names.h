@@ -19,6 +19,7 @@ struct reel_jit_names_options {
 	struct reel_budget *budget;
 	const struct reel_module_table *modules; /* of the mappings */
 	struct reel_record_sink sink;
+	uint64_t memory; /* bytes for the entries of all processes; 0: the usual limit */
 };
 
 struct reel_error *reel_jit_names_create(const struct reel_jit_names_options *options,

@@ -9,7 +9,7 @@
 #include "record/jit/jit_names.h"
 
 #define READ_INTERVAL REEL_NS_PER_SECOND
-/* Memory for entries of all processes. */
+/* Memory for entries of all processes, at most. */
 #define SAID_MAX (64u << 20)
 /* The first time after a sample leads to a JIT's code: of a program that ends by then, all is read
  * at once, and the order of lines tells what replaced what. */
@@ -119,7 +119,7 @@ struct reel_jit_names {
 	struct reel_id_table spaces;
 	struct space *last; /* the last space hit */
 	size_t n_hits;
-	uint64_t said_bytes, left_out;
+	uint64_t said_bytes, said_max, left_out;
 	uint64_t deadline; /* when the file ends; 0: not now */
 	uint64_t bytes_left;
 	uint64_t put_after;

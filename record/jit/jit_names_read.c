@@ -100,7 +100,7 @@ static bool keep(struct reel_jit_names *names, struct reel_bytes bytes, const vo
 	struct reel_buffer *buffer = &names->asked->own.book->bytes;
 	size_t size = head_size + bytes.size;
 
-	if (names->said_bytes + size > SAID_MAX || !reel_buffer_reserve(buffer, size)) {
+	if (names->said_bytes + size > names->said_max || !reel_buffer_reserve(buffer, size)) {
 		buffer->failed = false;
 		names->left_out++;
 		return false;

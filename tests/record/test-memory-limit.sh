@@ -3,6 +3,7 @@
 # --memory-limit: on a host with many mappings and threads, the memory of the recorder's processes and of its BPF maps, by the kernel's
 # account, stays below the limit; the file names the steps and what is missing, and still has samples and traces.
 . "$(dirname "$0")/../count.sh"
+root=$PWD
 . tests/record/recording.sh
 needs_to_record
 limit=32
@@ -106,6 +107,20 @@ count $? "what is missing is counted: $(grep '^Losses' info)"
 count $? "verify"
 "$stackreel" script -q -j1 --comm busy --fields ip,sym limit.reel | grep -q spin
 count $? "the busy program has its traces"
+
+# A JIT that names a million functions: only those that have room are kept, and no step is needed.
+kill $pids
+${CC:-cc} -O1 -I "$root" -o jit_names "$root/tests/programs/jit_names.c" || { failed=1; finish; }
+if [ "$(uname -m)" = x86_64 ]; then
+    "$recorder" -q -F 99 --ring-size 4M --memory-limit 64M -o names.reel -- ./jit_names map many 4000 >named 2>err
+    "$stackreel" info names.reel >info
+    limited=$(grep -c ' step: .*% of --memory-limit$' info)
+    "$stackreel" folded -q names.reel >folded
+    [ -s named ] && [ "$limited" = 0 ] && grep -q "__libc_start_main;.*main;make" folded
+    count $? "--memory-limit 64M, $(tail -n 1 named): $limited steps $(grep ' step: ' info | head -n 1)$(head -n 2 err)"
+else
+    skip "jit_names is for x86-64"
+fi
 
 fails 1 "before the first sample; use at least" -o none.reel -a --memory-limit 8M
 count $? "a limit that is too low for the recorder itself"
