@@ -38,8 +38,8 @@ for suite; do
     # shellcheck disable=SC2016 # expanded in the tree
     in_tree "install in a bare tree" bare "$bare" sh -c 'apt-get update -q && apt-get install -y -q --no-install-recommends ./*.deb && dpkg --audit &&
         stackreel --version && stackreel-record --version && [ "$(dpkg-query -W -f "\${Version}" stackreel)" = '"$version"' ]'
-    in_tree "the service restarts on an upgrade and stops on removal" bare "$bare" sh -c 'cd /var/lib/dpkg/info &&
-        grep -q _dh_action=restart stackreel-record.postinst && grep -q "deb-systemd-invoke stop" stackreel-record.prerm'
+    in_tree "the service takes over an upgrade and stops on removal" bare "$bare" sh -c 'cd /var/lib/dpkg/info &&
+        grep -q try-reload-or-restart stackreel-record.postinst && ! grep -q _dh_action stackreel-record.postinst && grep -q "deb-systemd-invoke stop" stackreel-record.prerm'
     in_tree "remove them" bare "$bare" sh -c 'dpkg --purge $(dpkg-query -W -f "\${Package}\n" "*stackreel*") && ! find /etc /usr /var/lib/systemd -name "*stackreel*" | grep .'
     in_tree "autopkgtest" tester "$tester" sh -c 'apt-get update -q && dpkg-source --no-check -x ./*.dsc tree && { autopkgtest -B ./*.deb tree/ -- null || [ $? = 2 ]; }'
     # Status 2: a test was skipped.
