@@ -502,8 +502,6 @@ static struct reel_error *read_headers(struct reel_elf_file *file)
 	TRY(read_segments(file));
 	TRY(reel_elf_sections_check(&file->sections, &bytes));
 	survey_sections(file);
-	if (file->fd >= 0 && !file->debug_only)
-		file->pages = reel_file_pages_create(file->size);
 	TRY(check_whole(file));
 	find_build_id(file);
 	return find_links(file);
@@ -569,7 +567,10 @@ struct reel_error *reel_elf_file_open(const char *path, struct reel_elf_file **r
 
 	TRY(create_file(path, &file));
 	error = reel_regular_file_open(path, &file->fd, &status);
-	return finish_open(file, error ? error : open_elf(file), ret);
+	TRY(finish_open(file, error ? error : open_elf(file), ret));
+	if (file->fd >= 0 && !file->debug_only)
+		file->pages = reel_file_pages_create(file->size);
+	return NULL;
 }
 
 struct reel_error *reel_elf_file_open_descriptor(int fd, const char *name,

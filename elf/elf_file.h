@@ -16,10 +16,11 @@ struct reel_elf_file;
  * NOT_A_CAPTURE if it is not ELF, UNSUPPORTED unless it is an executable, shared object, kernel
  * module or debug file, TRUNCATED if its end is missing.  A compressed file is unpacked
  * (packed_file.h).  The file stays open: libelf reads sections on demand (never mmap: a file that
- * shrinks would cause a SIGBUS).
+ * shrinks would cause a SIGBUS).  Pages of code stay in memory once they were read.
  */
 struct reel_error *reel_elf_file_open(const char *path, struct reel_elf_file **ret) REEL_MUST_CHECK;
-/* The same from a descriptor; takes ownership of `fd`, even on error.  `name` is for messages. */
+/* The same from a descriptor, with no pages kept, as the recorder's helpers have little memory.  Takes
+ * ownership of `fd`, even on error.  `name` is for messages. */
 struct reel_error *reel_elf_file_open_descriptor(int fd, const char *name,
 						 struct reel_elf_file **ret) REEL_MUST_CHECK;
 /* Bytes are borrowed for the handle's life. */
