@@ -262,8 +262,9 @@ void recording_wait_paused(struct recording *recording);
 
 /* ---- recording_memory.c: --memory-limit ---- */
 
-/* The part of the limit for mappings, images, a helper's data, the ring of --overwrite and data that
- * waits, each; and for code of JITs, its names, buffers of process events, and stacks on all CPUs. */
+/* The part of the limit for mappings, images, the ring of --overwrite and data that waits, each; and for
+ * code of JITs, its names, buffers of process events, and stacks on all CPUs.  A helper may have three
+ * of the latter: the image of a compiler (cc1) takes 18 MB. */
 #define RECORDING_MEMORY_SHARE 4
 #define RECORDING_MEMORY_SMALL 8
 

@@ -710,7 +710,7 @@ struct reel_error *recording_open(struct recording *recording)
 
 	TRY(check_targets(options));
 	/* Fork while there is little memory to copy. */
-	reel_helper_limits_data(options->memory_limit / RECORDING_MEMORY_SHARE);
+	reel_helper_limits_data(options->memory_limit / RECORDING_MEMORY_SMALL * 3);
 	TRY(reel_budget_create(options->side_limit, &recording->budget));
 	TRY(reel_inspector_create(recording->budget, !options->no_sandbox, recording_note,
 				  recording, &recording->inspector));

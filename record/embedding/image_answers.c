@@ -3,6 +3,8 @@
  * The helper that makes images.  It reads untrusted files, and may hang with a file server: so it
  * may only read the descriptors that it is given, and may be killed.
  */
+#include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,9 +145,10 @@ static void close_excess(struct kept all[KEPT])
 	}
 }
 
-static struct reel_error *make_image(struct kept all[KEPT], const int fds[2],
-				     const struct image_request *request, const uint64_t *offsets,
-				     struct reel_buffer *ret)
+/* Closes the files that it does not keep. */
+static struct reel_error *try_image(struct kept all[KEPT], int fds[2],
+				    const struct image_request *request, const uint64_t *offsets,
+				    struct reel_buffer *ret)
 {
 	struct reel_error *error = NULL;
 	struct stat status = { 0 };
@@ -153,12 +156,9 @@ static struct reel_error *make_image(struct kept all[KEPT], const int fds[2],
 	if (fstat(fds[0], &status))
 		status.st_size = INT64_MAX; /* not kept */
 	find_kept(all, &status, fds[1] >= 0);
-	if (all[0].imager) {
-		close(fds[0]);
-		if (fds[1] >= 0)
-			close(fds[1]);
-	} else {
+	if (!all[0].imager) {
 		error = kept_open(&all[0], fds, request, &status);
+		fds[0] = fds[1] = -1;
 	}
 	if (!error)
 		error = reel_hit_imager_make(all[0].imager, offsets, (size_t)request->n_offsets,
@@ -166,6 +166,37 @@ static struct reel_error *make_image(struct kept all[KEPT], const int fds[2],
 	if (error)
 		kept_close(&all[0]);
 	close_excess(all);
+	return error;
+}
+
+static void close_all(struct kept all[KEPT])
+{
+	for (size_t i = 0; i < KEPT; i++)
+		kept_close(&all[i]);
+}
+
+static struct reel_error *make_image(struct kept all[KEPT], int fds[2],
+				     const struct image_request *request, const uint64_t *offsets,
+				     struct reel_buffer *ret)
+{
+	int again[] = { fcntl(fds[0], F_DUPFD_CLOEXEC, 0),
+			fds[1] < 0 ? -1 : fcntl(fds[1], F_DUPFD_CLOEXEC, 0) };
+	struct reel_error *error = try_image(all, fds, request, offsets, ret);
+
+	/* What is kept of other files, or of this one's earlier images, may take its room. */
+	if (error && reel_error_code(error) == REEL_ERROR_NO_MEMORY && again[0] >= 0) {
+		reel_error_destroy(error);
+		close_all(all);
+		reel_buffer_free(ret);
+		malloc_trim(0);
+		error = try_image(all, again, request, offsets, ret);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		if (again[i] >= 0)
+			close(again[i]);
+	}
 	return error;
 }
 
@@ -212,8 +243,7 @@ static void answer_all(int socket)
 
 	while (answer_one(socket, all))
 		;
-	for (size_t i = 0; i < KEPT; i++)
-		kept_close(&all[i]);
+	close_all(all);
 }
 
 void reel_image_answers(int socket)

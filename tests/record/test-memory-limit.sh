@@ -122,6 +122,18 @@ else
     skip "jit_names is for x86-64"
 fi
 
+# A compiler's program is large: the helper that makes its image gives up what it keeps of other files, rather than the image.
+cat >large.sh <<'S'
+for program in python3 perl; do command -v $program >/dev/null && $program -e 0 2>/dev/null; done
+printf '#include <stdlib.h>\n#include <stdio.h>\n' >large.c
+for i in $(seq 3000); do echo "int f$i(int n) { for (int i = 0; i < n; i++) printf(\"%d\", i * $i); return n % ($i + 1); }"; done >>large.c
+for i in 1 2; do ${CC:-cc} -O2 -S -o /dev/null large.c; done
+S
+"$recorder" -q -F 199 --ring-size 4M --memory-limit 64M -o large.reel -- bash large.sh 2>err
+"$stackreel" info -q --full --no-host-files large.reel >info
+awk '/root reached: complete/ { whole = $1 } END { exit !(whole >= 95) }' info
+count $? "--memory-limit 64M, a compiler's traces without its files: $(grep -E '%.*(complete|no unwind info|module missing)' info | xargs)$(head -n 2 err)"
+
 fails 1 "before the first sample; use at least" -o none.reel -a --memory-limit 8M
 count $? "a limit that is too low for the recorder itself"
 fails 2 "out of range" --memory-limit 1M -- true
