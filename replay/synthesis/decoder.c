@@ -8,6 +8,7 @@
  * bytes, of which the first 8 find the place. */
 #define KNOWN_BITS	  12
 #define KNOWN_EFFECTS_MAX 2
+#define BEGINNINGS	  1024
 
 struct known {
 	uint8_t bytes[REEL_INSTRUCTION_SIZE_MAX];
@@ -21,6 +22,8 @@ struct reel_decoder {
 	const struct reel_arch *arch;
 	struct reel_x86_decoder *x86;
 	struct known *known; /* NULL: not needed so far */
+	/* By the first two bytes: bit n - 1 if such an instruction of n bytes is known; bit 7: of 8 or more. */
+	uint8_t known_sizes[BEGINNINGS];
 };
 
 struct reel_value reel_value_of_register(uint8_t slot, int64_t plus)
@@ -131,17 +134,21 @@ static uint64_t first_bytes(const uint8_t *bytes)
 	return reel_load_target(bytes, sizeof(uint64_t), false);
 }
 
+static uint8_t *known_sizes_of(struct reel_decoder *decoder, const uint8_t *bytes)
+{
+	return &decoder->known_sizes[(unsigned)(bytes[0] << 2 ^ bytes[1]) % BEGINNINGS];
+}
+
 /* The kept instruction that begins with these bytes; NULL if none. */
 static struct known *find_known(struct reel_decoder *decoder, const uint8_t *bytes, size_t size)
 {
-	/* By frequency. */
-	static const uint8_t sizes[] = { 3, 4, 5, 2, 7, 1, 6, 8 };
 	uint64_t first = first_bytes(bytes);
 
-	for (unsigned i = 0; i < sizeof(sizes); i++) {
-		struct known *known = place_of(decoder, first, sizes[i]);
+	for (unsigned left = *known_sizes_of(decoder, bytes); left; left &= left - 1) {
+		unsigned its = (unsigned)__builtin_ctz(left) + 1;
+		struct known *known = place_of(decoder, first, its);
 
-		if (known->size >= sizes[i] && known->size <= size &&
+		if (known->size >= its && known->size <= size &&
 		    !memcmp(known->bytes, bytes, known->size))
 			return known;
 	}
@@ -174,9 +181,11 @@ static bool decode_x86(struct reel_decoder *decoder, const uint8_t *bytes, size_
 	if (!reel_x86_decode(decoder->x86, bytes, size, address, ret))
 		return false;
 	if (decoder->known && size >= sizeof(uint64_t) && may_be_known(ret, bytes[0])) {
+		unsigned its = ret->size < 8 ? ret->size : 8;
 		uint64_t target = ret->target;
 
-		known = place_of(decoder, first_bytes(bytes), ret->size < 8 ? ret->size : 8);
+		known = place_of(decoder, first_bytes(bytes), its);
+		*known_sizes_of(decoder, bytes) |= (uint8_t)(1u << (its - 1));
 		ret->target -= ret->has_target ? address : 0;
 		memcpy(known->bytes, bytes, ret->size);
 		known->size = ret->size;
