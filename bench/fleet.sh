@@ -7,6 +7,7 @@
 #   FOLDER=DIR   keep the captures in DIR and reuse them (default: a temporary folder)
 #   KINDS=N      make only the first N captures, and copy them for the others (default: each is made). Tables then have file_ids and stacks
 #                of N captures; wakers.sql joins all copies of a capture
+#   ONLY=tables  leave out the profiles
 #   SHARE=N      captures to export in other formats as well (default: a 20th). NDJSON has 5 kB a sample: 25 GB of 5 x 10^6
 #
 # Records programs of this host, ten seconds each. Each capture is a different window of one of these recordings, packed with the parts of
@@ -92,24 +93,28 @@ workers() {
         END { printf "%8d  %8.1f s  %8.1f s  %9.0f  %9.0f  %6.1f MB\n", n, end - begin, cpu, samples / (end - begin), samples / cpu, peak / 1024 }'
 }
 
-head='workers      wall       CPU  samples/s  per CPU s  peak of one'
-echo "$(wc -l <list) captures, $(du -scL --bytes $(cat list) | awk 'END { printf "%.1f", $1 / 1e6 }') MB"
-echo "by captures: $head"
-for n in 1 2 4; do workers $n --files-from list; done
-echo "the profile: $(stat -c %s whole) bytes, $(zstd -q -c whole | wc -c) with zstd; $(grep -c '^function' whole) functions, $(grep -cE '^[0-9]+ [0-9]+ ' whole) stacks"
-mv whole all
-for n in 10 100; do
-    [ "$n" -lt "$captures" ] || continue
-    head -n "$n" list >some
+profiles() {
+    local head n one
+    head='workers      wall       CPU  samples/s  per CPU s  peak of one'
+    echo "$(wc -l <list) captures, $(du -scL --bytes $(cat list) | awk 'END { printf "%.1f", $1 / 1e6 }') MB"
+    echo "by captures: $head"
+    for n in 1 2 4; do workers $n --files-from list; done
+    echo "the profile: $(stat -c %s whole) bytes, $(zstd -q -c whole | wc -c) with zstd; $(grep -c '^function' whole) functions, $(grep -cE '^[0-9]+ [0-9]+ ' whole) stacks"
+    mv whole all
+    for n in 10 100; do
+        [ "$n" -lt "$captures" ] || continue
+        head -n "$n" list >some
+        rm -f whole
+        echo "only the first $n: $head"
+        workers 1 --files-from some
+    done
     rm -f whole
-    echo "only the first $n: $head"
-    workers 1 --files-from some
-done
-rm -f whole
-echo "one capture, split by blocks: $head"
-one=$(ls -S $(cat list) | head -n 1)
-for n in 1 2 4; do workers $n "$one"; done
-echo "profiles, added up: $(for ((i = 0; i < 100; i++)); do cp all "all.$i"; done; "$O/bench/measure" took "$stackreel" aggregate -q -o sum all.*; awk '{ printf "100 of that size in %.2f s, %.1f MB", $1, $4 / 1024 }' took)"
+    echo "one capture, split by blocks: $head"
+    one=$(ls -S $(cat list) | head -n 1)
+    for n in 1 2 4; do workers $n "$one"; done
+    echo "profiles, added up: $(for ((i = 0; i < 100; i++)); do cp all "all.$i"; done; "$O/bench/measure" took "$stackreel" aggregate -q -o sum all.*; awk '{ printf "100 of that size in %.2f s, %.1f MB", $1, $4 / 1024 }' took)"
+}
+[ "${ONLY:-}" = tables ] || profiles
 
 # ---- tables -------------------------------------------------------------------------------------
 
