@@ -9,7 +9,7 @@ for tool in rpmbuild rpmlint; do
 done
 options=(--define "_topdir $work/rpm" --define "debug_package %{nil}")
 if ! rpm -q rpm >/dev/null 2>&1; then
-    options+=(--nodeps --define "_unitdir /usr/lib/systemd/system" --define "python3_sitelib /usr/lib/python3/site-packages" --define "systemd_post :" --define "systemd_preun :" --define "systemd_postun_with_restart :")
+    options+=(--nodeps --define "_unitdir /usr/lib/systemd/system" --define "python3_sitelib /usr/lib/python3/site-packages" --define "systemd_post :" --define "systemd_preun :" --define "systemd_postun :")
 fi
 mkdir "$work/src" "$work/rpm"
 git archive HEAD | tar -x -C "$work/src"
