@@ -2,6 +2,7 @@
 # run.sh: records
 # --cpu-limit and --target-samples: what the recorder costs, by the kernel's account, and that weights stay those of each sample's frequency.
 . "$(dirname "$0")/../count.sh"
+. tests/record/tracefs.sh
 . tests/record/recording.sh
 needs_to_record
 

@@ -3,12 +3,7 @@
 # events in functions whose return address the kernel has replaced.
 # run.sh: records
 . "$(dirname "$0")/../count.sh"
-# Tracepoints need tracefs, which perf mounts when it runs for the first time after the boot.
-tracefs=/sys/kernel/tracing
-if [ ! -d $tracefs/events ] && unshare -m mount -t tracefs tracefs $tracefs 2>/dev/null; then
-    exec unshare -m sh -c "mount -t tracefs tracefs $tracefs && exec \"\$@\"" sh tests/record/test-probes.sh
-fi
-[ -d $tracefs/events ] || { skip "tracefs is not mounted, and cannot be"; finish; }
+. tests/record/tracefs.sh
 . tests/record/recording.sh
 needs_to_record
 [ -r /sys/bus/event_source/devices/uprobe/type ] || { skip "this kernel has no uprobes"; finish; }
@@ -436,7 +431,7 @@ count $? "no such file: $(cat err)"
 
 cp probed replaced
 cp probed replacement
-./replaced 100000000 >/dev/null &
+./replaced 2000000000 >/dev/null &
 replaced=$!
 sleep 0.2
 # warns PATTERN ARGUMENT...: a line of the recorder matches the pattern

@@ -2,6 +2,7 @@
 # run.sh: records
 # The flight recorder's triggers: each of them writes a file with its moment, and what is not one writes none.
 . "$(dirname "$0")/../count.sh"
+. tests/record/tracefs.sh
 . tests/record/recording.sh
 needs_to_record
 cat >victim.c <<'C'
