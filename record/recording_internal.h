@@ -204,6 +204,8 @@ void recording_close(struct recording *recording);
 struct reel_error *recording_write_head(struct recording *recording) REEL_MUST_CHECK;
 /* Takes the kernel's data once. */
 struct reel_error *recording_cycle(struct recording *recording) REEL_MUST_CHECK;
+/* Gives back what earlier samples and processes needed. */
+void recording_free_unused(struct recording *recording);
 /* Writes losses and ends the blocks. */
 struct reel_error *recording_flush(struct recording *recording) REEL_MUST_CHECK;
 /* Ends the part and begins the next one; with --overwrite, ends the file being written, if any, and
@@ -272,8 +274,6 @@ void recording_wait_paused(struct recording *recording);
 void recording_fit_memory(struct reel_options *options);
 /* Fails if the limit is too low for what is open.  Call it before the file is made. */
 struct reel_error *recording_begin_memory(struct recording *recording) REEL_MUST_CHECK;
-/* Gives back what earlier samples and processes needed. */
-void recording_free_unused(struct recording *recording);
 /* Gives way if that is due. */
 struct reel_error *recording_watch_memory(struct recording *recording) REEL_MUST_CHECK;
 

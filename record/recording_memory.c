@@ -96,16 +96,6 @@ static struct reel_error *set_level(struct recording *recording, enum memory_lev
 	return recording_mark_step(recording, text);
 }
 
-void recording_free_unused(struct recording *recording)
-{
-	/* Its copies have the size of the largest stack that their thread ever had. */
-	if (recording->scrubber)
-		reel_scrubber_forget(recording->scrubber);
-	reel_tracker_trim(recording->tracker);
-	/* What a busy time needed lies in pieces between what is in use. */
-	malloc_trim(0);
-}
-
 /* Data of the block that is being filled, and of a helper at rest. */
 static struct reel_error *free_caches(struct recording *recording)
 {

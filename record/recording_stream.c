@@ -7,6 +7,7 @@
  * was seen, on whatever CPU the event was.
  */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -896,6 +897,16 @@ static struct reel_error *embed_part(struct recording *recording, uint64_t cut)
 	if (!recording->options->overwrite_time)
 		return embed(recording, cut + embedding_time(recording));
 	return recording->flight.end ? embed(recording, cut + EMBED_MAX) : NULL;
+}
+
+void recording_free_unused(struct recording *recording)
+{
+	/* Its copies have the size of the largest stack that their thread ever had. */
+	if (recording->scrubber)
+		reel_scrubber_forget(recording->scrubber);
+	reel_tracker_trim(recording->tracker);
+	/* What a busy time needed lies in pieces between what is in use. */
+	malloc_trim(0);
 }
 
 /*
