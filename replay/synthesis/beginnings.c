@@ -3,7 +3,8 @@
  * Guesses where the function with an address begins if that is unknown: for functions that never
  * return, so that following the code to a return fails (musl's start of a thread, which ends in a
  * call of pthread_exit).  Compilers place functions, mostly aligned, after code that does not
- * continue.  They do the same with the heads of loops, but those are jumped to.
+ * continue.  They do the same with the heads of loops, but those are jumped to.  JITs also place
+ * them after data, so their functions are recognized by their first instructions.
  */
 #include <stdlib.h>
 
@@ -15,13 +16,20 @@
 #define ALIGN 16
 /* Limit of places to consider, the nearest first. */
 #define PLACES_MAX 16
+/* The same for functions that make a frame record.  A few places that do not reach the address show
+ * that the search has left this function's code. */
+#define RECORD_SPAN	  65536
+#define RECORD_PLACES_MAX 4
+/* Bytes to decode before such a place.  Wherever decoding begins, it soon finds the right
+ * instructions. */
+#define BEFORE_PLACE 64
 /* Limit of cached addresses; beyond it, all are dropped. */
 #define BEGINNINGS_MAX (1u << 16)
 /* Limit of instructions in code that only ends the thread. */
 #define END_MAX 16
 
 struct beginnings {
-	struct reel_id_entry entry; /* by address */
+	struct reel_id_entry entry; /* by address; by its complement: those with a frame record */
 	const struct reel_row *rows[REEL_SYNTHESIZED_MAX];
 	unsigned n;
 };
@@ -120,6 +128,48 @@ static void compare(struct reel_synthesis *synthesis, const struct places *place
 	}
 }
 
+/* The instructions before the place end there, so it is not within one. */
+static bool is_boundary(struct reel_synthesis *synthesis, uint64_t place)
+{
+	struct reel_instruction instruction;
+	uint64_t at = place > BEFORE_PLACE ? place - BEFORE_PLACE : 0;
+
+	while (at < place) {
+		if (reel_code_decode(&synthesis->reader, at, &instruction))
+			at += instruction.size;
+		else if (synthesis->reader.size)
+			at += synthesis->reader.input.arch->code_align;
+		else
+			return false;
+	}
+	return at == place;
+}
+
+/* The nearest place whose code makes a frame record and reaches the address. */
+static void find_record(struct reel_synthesis *synthesis, uint64_t address,
+			struct beginnings *found)
+{
+	uint64_t at = address & ~(uint64_t)(ALIGN - 1);
+	uint64_t end = at > RECORD_SPAN ? at - RECORD_SPAN : 0;
+
+	for (unsigned n = 0; at > end && n < RECORD_PLACES_MAX && !found->n; at -= ALIGN) {
+		const struct reel_row *row;
+
+		/* Stop where code was not recorded: the function may begin there. */
+		if (!reel_entry_makes_record(synthesis, at)) {
+			if (!synthesis->reader.size)
+				break;
+			continue;
+		}
+		if (!is_boundary(synthesis, at))
+			continue;
+		row = reel_entry_row(synthesis, at, address);
+		if (row)
+			found->rows[found->n++] = row;
+		n++;
+	}
+}
+
 static void find_beginnings(struct reel_synthesis *synthesis, uint64_t address,
 			    struct beginnings *found)
 {
@@ -166,14 +216,16 @@ void reel_beginnings_free(struct reel_synthesis *synthesis)
 }
 
 unsigned reel_synthesis_beginnings(struct reel_synthesis *synthesis, uint64_t address,
+				   bool by_record,
 				   const struct reel_row *rows_ret[REEL_SYNTHESIZED_MAX])
 {
-	struct beginnings *found, made = { .entry = { .id = address } };
+	uint64_t id = by_record ? ~address : address;
+	struct beginnings *found, made = { .entry = { .id = id } };
 
 	pthread_mutex_lock(&synthesis->lock);
-	found = (struct beginnings *)reel_id_table_find(&synthesis->beginnings, address);
+	found = (struct beginnings *)reel_id_table_find(&synthesis->beginnings, id);
 	if (!found) {
-		find_beginnings(synthesis, address, &made);
+		(by_record ? find_record : find_beginnings)(synthesis, address, &made);
 		if (synthesis->n_beginnings == BEGINNINGS_MAX)
 			reel_beginnings_free(synthesis);
 		found = malloc(sizeof(*found));

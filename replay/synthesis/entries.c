@@ -556,6 +556,28 @@ const struct reel_row *reel_entry_row(struct reel_synthesis *synthesis, uint64_t
 	return row_at(synthesis, found ? reached_at(found, address) : NULL);
 }
 
+/* Of a method's entry that checks the receiver's class first (HotSpot's). */
+#define RECORD_MADE_MAX 8
+
+bool reel_entry_makes_record(struct reel_synthesis *synthesis, uint64_t entry)
+{
+	const struct reel_arch *arch = synthesis->reader.input.arch;
+	struct reel_entry_state state = state_at_entry(synthesis);
+	uint8_t fp = reel_arch_slot(arch, arch->fp);
+	struct reel_instruction instruction;
+
+	for (unsigned i = 0; i < RECORD_MADE_MAX; i++) {
+		if (!reel_code_decode(&synthesis->reader, entry, &instruction) ||
+		    (instruction.flow != REEL_FLOW_NEXT && instruction.flow != REEL_FLOW_BRANCH))
+			return false;
+		go_through(synthesis, &instruction, &state);
+		if (has(state.saved, fp))
+			return state.saved_at[fp] == synthesis->sp_at_entry - arch->word_size;
+		entry += instruction.size;
+	}
+	return false;
+}
+
 /* ---- comparing entries ------------------------------------------------------------------ */
 
 static const struct reached *first_reached(struct reel_synthesis *synthesis, uint64_t entry,

@@ -28,6 +28,10 @@ enum reel_entry_reach reel_entry_reaches(struct reel_synthesis *synthesis, uint6
 const struct reel_row *reel_entry_row(struct reel_synthesis *synthesis, uint64_t entry,
 				      uint64_t address);
 
+/* The code at `entry` begins with a frame record: its first instructions store the frame pointer right
+ * below where a call has left the return address. */
+bool reel_entry_makes_record(struct reel_synthesis *synthesis, uint64_t entry);
+
 /* The state at an address, after reel_synthesis_leads for the entry; NULL: none, or different ones.
  * Valid until the next call of any function. */
 const struct reel_entry_state *reel_synthesis_state(struct reel_synthesis *synthesis,

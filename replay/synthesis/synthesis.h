@@ -101,10 +101,12 @@ enum reel_leads reel_synthesis_leads(struct reel_synthesis *synthesis, uint64_t 
 bool reel_synthesis_holds(struct reel_synthesis *synthesis, uint64_t entry, uint64_t address);
 /*
  * Possible beginnings of a function that reaches `address`, for functions that never return: after
- * code that does not continue, and not where their own code jumps to.  *rows_ret: the row from each
- * one's changes to the stack since then.  The nearest is first.
+ * code that does not continue, and not where their own code jumps to.  `by_record`: instead, the
+ * nearest one whose first instructions store the frame pointer right below the return address.
+ * *rows_ret: the row from each one's changes to the stack since then.  The nearest is first.
  */
 unsigned reel_synthesis_beginnings(struct reel_synthesis *synthesis, uint64_t address,
+				   bool by_record,
 				   const struct reel_row *rows_ret[REEL_SYNTHESIZED_MAX]);
 
 /* The code from `address` on can only end the thread: a few instructions without calls or branches,

@@ -34,7 +34,7 @@ bool reel_walk_by_descriptor(struct reel_walk *walk, const struct reel_code *cod
 	 * up to here can be. */
 	if (!reel_walk_is_behind_call(walk, caller.pc, NULL) ||
 	    reel_walk_call_leads_here(walk, code, &caller, NULL) == REEL_LEADS_NOT ||
-	    !reel_walk_is_nothing_between(walk, walk->state->registers[sp], at))
+	    !reel_walk_is_nothing_between(walk, walk->state->registers[sp], at, 0))
 		return false;
 	*walk->state = caller;
 	return true;

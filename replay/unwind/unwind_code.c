@@ -134,12 +134,37 @@ unsigned reel_walk_add_by_beginnings(const struct reel_walk *walk, const struct 
 {
 	const struct reel_row *found[REEL_SYNTHESIZED_MAX];
 	struct reel_synthesized rows[REEL_SYNTHESIZED_MAX];
-	unsigned n_rows =
-		reel_synthesis_beginnings(code->synthesis, walk->state->pc - code->bias, found);
+	unsigned n_rows = reel_synthesis_beginnings(code->synthesis, walk->state->pc - code->bias,
+						    !code->rows, found);
 
 	for (unsigned i = 0; i < n_rows; i++)
 		rows[i] = (struct reel_synthesized){ .row = found[i] };
 	return keep_best(candidates, add_candidates(walk, code, here, rows, n_rows, candidates, n));
+}
+
+bool reel_walk_by_beginning(struct reel_walk *walk, const struct reel_code *code)
+{
+	uint8_t sp = walk->programs->sp;
+	uint64_t begin = walk->state->registers[sp], end;
+	unsigned word = walk->input->arch->word_size;
+	struct reel_candidate candidates[REEL_SYNTHESIZED_MAX];
+	struct reel_unwind_state *caller = &candidates[0].caller;
+	struct reel_synthesized_rows rows;
+
+	if (!code || !code->synthesis || code->rows || !reel_walk_knows(walk->state, sp) ||
+	    walk->input->arch->flags & REEL_ARCH_LINK_REGISTER)
+		return false;
+	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
+	if ((rows.n && rows.rows[0].by == REEL_BY_RETURN) ||
+	    !reel_walk_add_by_beginnings(walk, code, &rows, candidates, 0) ||
+	    !reel_walk_is_known_return(walk, caller))
+		return false;
+	end = caller->registers[sp] - word;
+	walk->guessed |= candidates[0].proof != REEL_CALLER_PROVED &&
+			 (end - begin > REEL_SEARCHED_WORDS * word ||
+			  !reel_walk_is_nothing_between(walk, begin, end, caller->pc));
+	*walk->state = *caller;
+	return true;
 }
 
 /* The rows with a caller, each caller once; only proved ones if there are any. */
@@ -296,7 +321,7 @@ static bool try_deeper(const struct reel_walk *walk, const struct reel_row *row,
 	state.registers[sp] += more;
 	deeper.state = &state;
 	return more <= DEEPER_MAX && reel_walk_try(&deeper, row, caller) && caller->pc == word &&
-	       reel_walk_is_nothing_between(walk, walk->state->registers[sp], at);
+	       reel_walk_is_nothing_between(walk, walk->state->registers[sp], at, 0);
 }
 
 /* Reads the word at `at` if it is a return address after a call with a target; otherwise false. */

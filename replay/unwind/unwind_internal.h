@@ -184,6 +184,14 @@ bool reel_walk_by_code_alone(struct reel_walk *walk, const struct reel_code *cod
 bool reel_walk_by_descriptor(struct reel_walk *walk, const struct reel_code *code);
 
 /*
+ * The caller of a JIT's function without a return, by the code since its beginning, where it makes a
+ * frame record; false, and nothing is changed, if that does not lead to a return address.  A guess if
+ * a word below may be another return address.  It may be the same one: when HotSpot replaces an
+ * interpreter's frame within a loop (OSR), the new frame contains the old one's return address.
+ */
+bool reel_walk_by_beginning(struct reel_walk *walk, const struct reel_code *code);
+
+/*
  * For code with a frame pointer that found `caller` but not the caller's frame pointer: if the
  * frame record here has the same return address and ends where the caller's frame begins, its other
  * word is the frame pointer.
@@ -200,8 +208,14 @@ bool reel_walk_resumes(const struct reel_walk *walk, const struct reel_unwind_st
 void reel_walk_note_other_sps(struct reel_walk *walk, const struct reel_code *code,
 			      const struct reel_unwind_state *caller);
 
-/* Whether the words from `at` to `end` are recorded, and none can be a return address. */
-bool reel_walk_is_nothing_between(const struct reel_walk *walk, uint64_t at, uint64_t end);
+/* Whether the words from `at` to `end` are recorded, and none can be a return address, except for
+ * `pc` (0: none). */
+bool reel_walk_is_nothing_between(const struct reel_walk *walk, uint64_t at, uint64_t end,
+				  uint64_t pc);
+
+/* Whether the return address follows a call or resumes, by code that is known. */
+bool reel_walk_is_known_return(const struct reel_walk *walk,
+			       const struct reel_unwind_state *caller);
 
 /* Whether the code here uses a frame pointer that leads to a known call. */
 bool reel_walk_uses_frame_pointer(const struct reel_walk *walk, const struct reel_code *code,

@@ -271,14 +271,15 @@ static bool may_be_returned_to(const struct reel_walk *walk, uint64_t word)
 	return reel_walk_is_behind_call(walk, caller.pc, NULL) || reel_walk_resumes(walk, &caller);
 }
 
-bool reel_walk_is_nothing_between(const struct reel_walk *walk, uint64_t at, uint64_t end)
+bool reel_walk_is_nothing_between(const struct reel_walk *walk, uint64_t at, uint64_t end,
+				  uint64_t pc)
 {
 	unsigned size = walk->input->arch->word_size;
 	uint64_t word;
 
 	for (; at < end; at += size) {
 		if (!reel_memory_read(walk->input->memory, at, size, &word) ||
-		    may_be_returned_to(walk, word))
+		    (reel_walk_strip(walk, word) != pc && may_be_returned_to(walk, word)))
 			return false;
 	}
 	return true;
@@ -299,7 +300,7 @@ static bool is_next_to_record(const struct reel_walk *walk, uint64_t passed_on)
 	    !reel_walk_knows(state, fp) || state->registers[sp] % size ||
 	    state->registers[fp] < state->registers[sp] ||
 	    state->registers[fp] - state->registers[sp] > REEL_SEARCHED_WORDS * size ||
-	    !reel_walk_is_nothing_between(walk, state->registers[sp], state->registers[fp]))
+	    !reel_walk_is_nothing_between(walk, state->registers[sp], state->registers[fp], 0))
 		return false;
 	passed_on &= state->known & ~((uint64_t)1 << sp | (uint64_t)1 << fp);
 	for (uint8_t i = 0; walk->first && i < input->arch->n_registers; i++) {
@@ -309,22 +310,24 @@ static bool is_next_to_record(const struct reel_walk *walk, uint64_t passed_on)
 	return true;
 }
 
+bool reel_walk_is_known_return(const struct reel_walk *walk, const struct reel_unwind_state *caller)
+{
+	struct reel_code there = { 0 };
+	uint8_t byte;
+
+	if (!reel_walk_is_behind_call(walk, caller->pc, &there))
+		return reel_walk_resumes(walk, caller);
+	return there.read_code &&
+	       there.read_code(there.module, caller->pc - 1 - there.bias, 1, &byte);
+}
+
 bool reel_walk_uses_frame_pointer(const struct reel_walk *walk, const struct reel_code *code,
 				  const struct reel_unwind_state *caller)
 {
 	struct reel_synthesized_rows rows;
-	struct reel_code there = { 0 };
-	uint8_t byte;
 
-	if (!code || !code->synthesis)
+	if (!code || !code->synthesis || !reel_walk_is_known_return(walk, caller))
 		return false;
-	if (reel_walk_is_behind_call(walk, caller->pc, &there)) {
-		if (!there.read_code ||
-		    !there.read_code(there.module, caller->pc - 1 - there.bias, 1, &byte))
-			return false;
-	} else if (!reel_walk_resumes(walk, caller)) {
-		return false;
-	}
 	reel_synthesis_at(code->synthesis, walk->state->pc - code->bias, &rows);
 	/* A return that leads to no caller shows that the frame pointer is another function's. */
 	for (unsigned i = 0; i < rows.n; i++) {

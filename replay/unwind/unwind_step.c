@@ -19,7 +19,8 @@
  *   3. the outermost function, or the code at the ELF entry: the root
  *   4. known code that describes the stack (arch's entries: PLT stubs, function entries)
  *   5. the code's analysis (unwind_code.c)
- *   6. the frame record, SpiderMonkey's descriptor, or the link register
+ *   6. a frame record that the code uses, SpiderMonkey's descriptor, a JIT's function from its
+ *      beginning, any other frame record, or the link register
  *   7. code that begins or ends a thread: the root
  * No mapping (nowhere_step): a signal trampoline on the stack, or a call through a bad pointer.
  *
@@ -350,7 +351,8 @@ static bool fall_back(struct reel_walk *walk, const struct reel_code *code,
 	/* The last record is all zeros. */
 	uses_frame = has_frame &&
 		     (same || !by_frame.pc || reel_walk_uses_frame_pointer(walk, code, &by_frame));
-	if (!uses_frame && reel_walk_by_descriptor(walk, code)) {
+	if (!uses_frame &&
+	    (reel_walk_by_descriptor(walk, code) || reel_walk_by_beginning(walk, code))) {
 		*step_ret = REEL_STEP_SYNTHESIZED;
 		return true;
 	}

@@ -93,11 +93,14 @@ static void make_rows(const struct reel_arch *arch, struct reel_bytes *code, uin
 		"the same rows again");
 	if (reel_synthesis_leads(synthesis, BEGIN, address, &row) == REEL_LEADS_THERE && row)
 		must_be(reel_row_outcome(row) == REEL_ROW_STEP, "a row that steps");
-	n = reel_synthesis_beginnings(synthesis, address, begun);
-	must_be(n <= REEL_SYNTHESIZED_MAX, "few beginnings");
-	must_be(n == reel_synthesis_beginnings(synthesis, address, begun_again) &&
-			!memcmp(begun, begun_again, n * sizeof(begun[0])),
-		"the same beginnings again");
+	for (int by_record = 0; by_record < 2; by_record++) {
+		n = reel_synthesis_beginnings(synthesis, address, by_record, begun);
+		must_be(n <= REEL_SYNTHESIZED_MAX, "few beginnings");
+		must_be(n == reel_synthesis_beginnings(synthesis, address, by_record,
+						       begun_again) &&
+				!memcmp(begun, begun_again, n * sizeof(begun[0])),
+			"the same beginnings again");
+	}
 	row = reel_synthesis_leaving(synthesis, address);
 	if (row)
 		must_be(reel_row_outcome(row) == REEL_ROW_STEP, "a row that steps");

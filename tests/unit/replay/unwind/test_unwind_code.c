@@ -294,6 +294,86 @@ TEST(test_descriptor)
 }
 
 /*
+ * HotSpot's second compiler leaves the return out of a loop that has not ended yet.  The code follows
+ * data, and replaces an interpreter's frame within the loop (OSR):
+ *   3fff: 00 e8 5b e5 6f 17     data
+ *   4005: 66 66 66 0f 1f 84 00  nop
+ *         00 00 00 00
+ *   4010: 89 84 24 00 c0 fe ff  mov %eax,-0x14000(%rsp)
+ *   4017: 55                    push %rbp
+ *   4018: 48 83 ec 20           sub $0x20,%rsp
+ *   401c: ff d0                 call *%rax
+ *   401e: ff c3                 inc %ebx
+ *   4020: 83 fb 64              cmp $0x64,%ebx
+ *   4023: 7c f7                 jl 401c
+ *   4025: e8 d6 0f 00 00        call 5000         never returns
+ *   402a: f4                    hlt
+ * No word up to the return address may be another one; the interpreter has left the same one.
+ */
+TEST(test_loop_without_return)
+{
+	enum { SAME, OTHER, MISSING, WITHIN, NO_RECORD, NOT_NEXT, RETURNS, NOT_CALLED, N };
+	static const struct {
+		uint64_t pc;
+		unsigned sp;
+	} places[] = { { 0x4010, 95 }, { 0x4017, 95 }, { 0x4018, 94 }, { 0x401c, 90 },
+		       { 0x401e, 90 }, { 0x4023, 90 }, { 0x4025, 90 } };
+
+	for (unsigned i = 0; i < N * sizeof(places) / sizeof(places[0]); i++) {
+		uint64_t pc = places[i / N].pc;
+		unsigned how = i % N, sp = places[i / N].sp;
+
+		world_x86_with_root(&w);
+		function(&w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
+		w.input.find_code = find_recorded;
+		code_at(&w, 0x3fff,
+			BYTES(0x00, 0xe8, 0x5b, 0xe5, 0x6f, 0x17, 0x66, 0x66, 0x66, 0x0f, 0x1f,
+			      0x84, 0x00, 0x00, 0x00, 0x00, 0x00, 0x89, 0x84, 0x24, 0x00, 0xc0,
+			      0xfe, 0xff, 0x55, 0x48, 0x83, 0xec, 0x20, 0xff, 0xd0, 0xff, 0xc3,
+			      0x83, 0xfb, 0x64, 0x7c, 0xf7, 0xe8, 0xd6, 0x0f, 0x00, 0x00, 0xf4));
+		w.stack[92] = w.stack[95] = call_before(&w, 0x2020);
+		w.stack[97] = call_before(&w, 0x1020);
+		switch (how) {
+		case OTHER:
+			w.stack[92] = call_before(&w, 0x2040);
+			break;
+		case MISSING:
+			w.regions[0].missing = w.missing;
+			w.regions[0].n_missing = 1;
+			w.missing[0] = (struct reel_memory_range){ 8 * 93, 8 };
+			break;
+		case WITHIN: /* an instruction with a constant */
+			code_at(&w, 0x4005,
+				BYTES(0x66, 0x66, 0x66, 0x0f, 0x1f, 0x40, 0x00, 0x66, 0x90, 0x49,
+				      0xba));
+			break;
+		case NO_RECORD: /* push %rbx */
+			code_at(&w, 0x4017, BYTES(0x53));
+			break;
+		case NOT_NEXT: /* push %rbx; nop */
+			code_at(&w, 0x4010, BYTES(0x53, 0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00));
+			w.stack[96] = w.stack[95];
+			break;
+		case RETURNS: /* to word 90 */
+			code_at(&w, 0x4025, BYTES(0xc3));
+			break;
+		case NOT_CALLED:
+			w.stack[92] = w.stack[95] = BIAS + 0x2050;
+			break;
+		default:
+			break;
+		}
+		begin_at(&w, pc, STACK_WORD(sp));
+		if (how == SAME || ((how == OTHER || how == MISSING || how == RETURNS) && sp > 93))
+			UNWIND(&w, REEL_STOP_ROOT, pc, 0x2020, 0x1020);
+		else if (how == OTHER || how == MISSING)
+			UNWIND(&w, REEL_STOP_GUESSED_ROOT, pc, 0x2020, 0x1020);
+		else
+			UNWIND(&w, REEL_STOP_NO_UNWIND_INFO, pc);
+	}
+}
+
+/*
  * An interpreter's frame: main calls 5000, whose record is at word 120, with rbp; 5000 pushed 5080
  * as a return address, where it continues by rbp, and jumped.
  *   5000: ff d0           call *%rax
