@@ -4,6 +4,8 @@
 #   UNIT=1    only the unit tests instead of all quick ones
 . "$(dirname "$0")/../../tests/count.sh"
 trap 'rm -rf "$work"' EXIT
+# One test runs the programs as another user.
+chmod 755 "$work"
 trap 'exit 1' INT TERM HUP
 git rev-parse -q --verify HEAD >/dev/null 2>&1 || { skip "not a clone" && finish; }
 
