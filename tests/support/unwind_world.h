@@ -258,4 +258,28 @@ static inline void world_x86_with_root(struct world *w)
 	root_function(w);
 }
 
+/* main calls a function with CFI at 0x2000, whose frame has two words and which calls the tested
+ * code. */
+static inline void world_x86_with_caller(struct world *w)
+{
+	world_x86_with_root(w);
+	function(w, 0x2000, 0x2100, BYTES(DW_CFA_def_cfa_offset, 16));
+	w->stack[101] = 0x5555;
+	w->stack[102] = BIAS + 0x1020;
+	w->stack[100] = call_before(w, 0x2020);
+}
+
+/*
+ * A function with a frame:
+ *   00: 53              push %rbx
+ *   01: 48 83 ec 20     sub $0x20,%rsp
+ *   05: 31 db           xor %ebx,%ebx
+ *   07: 75 fe           jne 07
+ *   09: 48 83 c4 20     add $0x20,%rsp
+ *   0d: 5b              pop %rbx
+ *   0e: c3              ret
+ */
+#define FRAMED_CODE                                                                               \
+	0x53, 0x48, 0x83, 0xec, 0x20, 0x31, 0xdb, 0x75, 0xfe, 0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3
+
 #endif
