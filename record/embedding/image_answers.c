@@ -183,7 +183,7 @@ static struct reel_error *make_image(struct kept all[KEPT], int fds[2],
 			fds[1] < 0 ? -1 : fcntl(fds[1], F_DUPFD_CLOEXEC, 0) };
 	struct reel_error *error = try_image(all, fds, request, offsets, ret);
 
-	/* What is kept of other files, or of this one's earlier images, may take its room. */
+	/* Other files that are kept, or this one's earlier images, may take its room. */
 	if (error && reel_error_code(error) == REEL_ERROR_NO_MEMORY && again[0] >= 0) {
 		reel_error_destroy(error);
 		close_all(all);

@@ -83,7 +83,7 @@ struct reel_options {
 	bool kernel_chain;
 	enum reel_kallsyms_wanted kallsyms;
 	bool frame_chain;
-	uint64_t duration;     /* ns, 0: no end */
+	uint64_t duration; /* ns, 0: no end */
 	/* ns; 0: always */
 	uint64_t activate_time, activate_period;
 	uint64_t cpu_limit;    /* millionths of each CPU; 0: none */

@@ -58,7 +58,7 @@ struct reel_dwarf {
 	/* .debug_loc, of a split file with GNU's encoding, and .debug_loclists: only values need
 	 * them. */
 	struct reel_section old_locations, location_lists;
-	struct reel_elf_file *locations_from; /* NULL: they are open, or those of a split file */
+	struct reel_elf_file *locations_from; /* NULL: they are open, or the file is split */
 	struct reel_unit *units;	      /* all of .debug_info, ascending by offset */
 	size_t n_units;
 	struct reel_abbreviation_cache cache;

@@ -30,7 +30,7 @@ struct reel_module_image {
 struct reel_module_image *reel_module_image_create(uint8_t *bytes, size_t size, uint64_t number);
 void reel_module_image_destroy(struct reel_module_image *image);
 
-/* Takes the patch of `change` on success.  `size` is that of the image which it makes. */
+/* Takes the patch of `change` on success.  It makes an image of `size` bytes. */
 struct reel_error *reel_module_image_add(struct reel_module_image *image,
 					 const struct reel_image_change *change,
 					 size_t size) REEL_MUST_CHECK;

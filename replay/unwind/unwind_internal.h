@@ -232,8 +232,8 @@ bool reel_code_never_returns(const struct reel_code *code, uint64_t address);
 bool reel_walk_is_outermost(const struct reel_walk *walk, uint64_t address,
 			    const struct reel_code *code);
 /*
- * The same for a return address right behind the first instruction of such a function (goexit): what
- * is above its frame belongs to nobody, perhaps to the stack's last user.  Depends only on the code.
+ * The same for a return address after the first instruction of such a function (goexit): the words above
+ * its frame may be left from the stack's last user.  Depends only on the code.
  */
 bool reel_walk_was_stored(const struct reel_walk *walk, const struct reel_code *code,
 			  const struct reel_row *row);

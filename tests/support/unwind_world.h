@@ -279,7 +279,7 @@ static inline void world_x86_with_caller(struct world *w)
  *   0d: 5b              pop %rbx
  *   0e: c3              ret
  */
-#define FRAMED_CODE                                                                               \
+#define FRAMED_CODE                                                                                \
 	0x53, 0x48, 0x83, 0xec, 0x20, 0x31, 0xdb, 0x75, 0xfe, 0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3
 
 #endif

@@ -35,7 +35,7 @@ TEST(reads_are_those_of_the_file)
 						 read));
 		assert_memory_equal(read, bytes + reads[i].offset, reads[i].size);
 	}
-	/* What was read is not read again. */
+	/* No page is read twice. */
 	assert_int_equal(ftruncate(fileno(file), 0), 0);
 	assert_true(reel_file_pages_read(pages, fileno(file), 4000, 200, read));
 	assert_memory_equal(read, bytes + 4000, 200);
