@@ -59,4 +59,10 @@ TEST(what_cannot_be_read_is_not_kept)
 	fclose(file);
 }
 
+/* A sparse file costs its maker nothing. */
+TEST(none_of_a_file_above_4_GiB)
+{
+	assert_null(reel_file_pages_create(((uint64_t)4 << 30) + 1));
+}
+
 RUN_TESTS()
