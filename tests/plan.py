@@ -22,7 +22,8 @@ the turn. Each run also takes a share of what runners with the mark `longer` che
 
 CHANGED_SECONDS=N bounds the CPU time of the runners of the second and third kinds, by what they cost when they passed, as .ci/run does:
 a change of base/ or the Makefile concerns nearly all, which take longer than CI may. At each commit others are chosen; the share of those
-that wait is `later`. `make test-all` runs all.
+that wait is `later`. A runner with the mark `shares` that costs more by itself is run in shares, even if its own files have changed.
+`make test-all` runs all.
 """
 
 import argparse
@@ -111,17 +112,16 @@ class TestFiles:
             yield from (name + ".py" for name in re.findall(r"^(?:from|import)\s+(\w+)", text, re.M))
 
     def needed_by(self, path):
-        """The file, those that it names, directly or through others, and those that no runner names: of its folder, and of folders
-        that have no runners."""
+        """The file, those that no runner names, of its folder and of folders that have no runners, and all that these name, directly or
+        through others. What only unit tests use of tests/support/ concerns no runner."""
         if self.unnamed is None:
             runners = {name for name in self.files if re.search(r"/(test-[^/]*|test)\.(sh|py)$", name)}
             self.unnamed = {name for name in self.files if name.count("/") > 1} - set().union(*map(self.named_by, runners))
-            self.folders = {room(name) for name in runners}
-        folder = room(path)
-        return self.named_by(path) | {name for name in self.unnamed if room(name) == folder or room(name) not in self.folders}
+            self.folders = {room(name) for name in runners} | {"support"}
+        return self.named_by(path, *(name for name in self.unnamed if room(name) == room(path) or room(name) not in self.folders))
 
-    def named_by(self, path):
-        found, todo = set(), [path]
+    def named_by(self, *paths):
+        found, todo = set(), list(paths)
         while todo:
             path = todo.pop()
             if path in found or path in EVERYTHING:
@@ -271,7 +271,7 @@ def turns(runners, rows):
     return turn_of, count
 
 
-def plan(base, affected_dir):
+def plan(base, affected_dir, seconds):
     rooms, includes, files, rows, runners = table.read(), Includes(), TestFiles(), read_passed(), thorough_runners()
     turn_of, count = turns(runners, rows)
     commits = int((git("rev-list", "--count", "HEAD") or ["0"])[0])
@@ -300,6 +300,8 @@ def plan(base, affected_dir):
             continue
         needed = files.needed_by(runner.path)
         why = reason(runner, changes[start], rooms, includes, needed)
+        if why and "shares" in runner.marks and not why[1] and row and int(row.cpu) > seconds:
+            why = None
         if why and why[1] and "shares" in runner.marks and affected_dir:
             path = os.path.join(affected_dir, runner.row_name().replace("/", "-"))
             with open(path, "w") as out:
@@ -339,7 +341,8 @@ def main():
         return
     if options.base and not git("rev-parse", "--verify", "-q", options.base + "^{commit}"):
         sys.exit("plan.py: unknown commit '%s'" % options.base)
-    for row in within(int(os.environ.get("CHANGED_SECONDS", sys.maxsize)), plan(options.base, options.affected)):
+    seconds = int(os.environ.get("CHANGED_SECONDS", sys.maxsize))
+    for row in within(seconds, plan(options.base, options.affected, seconds)):
         print("\t".join(row))
 
 

@@ -175,6 +175,15 @@ class Repository(unittest.TestCase):
             ran |= now
         self.assertEqual(ran, set(RUNNERS) - {"names/test-alone.sh"})
 
+    def test_own_files_in_shares(self):
+        self.write("odd.file", "changed")
+        self.commit()
+        shared, whole = "project/test-all-rooms.sh", "project/test-unmarked.sh"
+        self.assertEqual({self.plan(seconds=10)[name][0] for name in (shared, whole)}, {"all"})
+        plan = self.plan(seconds=9)
+        self.assertRegex(plan[shared][0], r"^\d+/\d+$")
+        self.assertEqual(plan[whole], ["all", "odd.file"])
+
     def test_remember(self):
         head = self.git("rev-parse", "--short=12", "HEAD")
         costs = os.path.join(tempfile.mkdtemp(), "costs")

@@ -1,7 +1,7 @@
 #!/bin/bash
 # bench/soak, the recorder as a service under faults, for a minute; for ten with LONG=1. `make soak HOURS=N` runs it for hours.
 # run.sh: records thorough longer
-# checks: record bpf bench =format =cli
+# checks: record bpf bench/soak =format =cli
 . "$(dirname "$0")/../count.sh"
 soak=$PWD/bench/soak
 . tests/record/recording.sh
