@@ -10,7 +10,7 @@ from table import Row
 PART = "Recording: kernel time, the recorder's CPU, losses"
 # By name: the required ratio, or, without a peer, the required value of ours.
 TARGETS = ((r"kernel time a sample, 0\.7 KB .*, median$", "<= 0.35"), (r"kernel time a sample, 36 KB .*, median$", "<= 0.5"),
-           (r"recorder CPU, .* Hz", "<= 0.5"))
+           (r"recorder CPU, .* Hz", "<= 0.334"))
 NONE_LOST = re.compile(r"samples lost, .* 4,?999 Hz$")
 TIMEOUT = 1800
 
