@@ -4,6 +4,7 @@
 #
 #   bench/always-on.sh [SECONDS [ROUNDS]]     of each recorder (60, 1), beside STARTS process starts a second (100)
 #   bench/always-on.sh 600 6                  an hour of each, in eight hours; needs 3 GB in TMPDIR for perf's files
+#   TURNS=FILE                                appends the turns to FILE, and prints the sums of all in it: for an hour in several runs
 #
 # Prints each turn to standard error, and at last a table of sums: CPU of the recorder with its helpers and start-up, of BPF and the BPF
 # programs' runs, the largest memory of all its processes together, the size of its file in an hour at that rate, and the work that was done meanwhile:
@@ -19,6 +20,7 @@ for program in "${postgres}initdb" pgbench perf runuser; do
     command -v "$program" >/dev/null || { echo "$0: no $program" >&2; exit 77; }
 done
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/stackreel-always.XXXXXX") || exit 1
+turns=${TURNS:-$work/turns}
 cgroup=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)/stackreel-bench.$$
 mkdir "$cgroup" 2>/dev/null && [ -r "$cgroup/cpu.stat" ] || { echo "$0: needs root and cgroup v2" >&2; exit 77; }
 stats=/proc/sys/kernel/bpf_stats_enabled
@@ -92,8 +94,8 @@ turn() {
         echo "$0: this turn failed and does not count: $name: $(tail -n 1 "$work/err")" >&2
         return
     fi
-    echo "$name $(used "$cgroup") $first $bpf $memory $(stat -c %s "$work/out" 2>/dev/null || echo 0) $(cat "$work/compiled" "$work/transactions" | xargs)" |
-        tee -a "$work/turns" >&2
+    echo "$name $seconds $(used "$cgroup") $first $bpf $memory $(stat -c %s "$work/out" 2>/dev/null || echo 0) $(cat "$work/compiled" "$work/transactions" | xargs)" |
+        tee -a "$turns" >&2
 }
 
 for _ in $(seq "$rounds"); do
@@ -104,19 +106,22 @@ for _ in $(seq "$rounds"); do
     done
     turn "-a_-g_-F_99" "$recorder" -q -a -g -F 99 -o "$work/out"
 done
-awk -v turn="$seconds" '
+awk '
     !($1 in cpu) { names[n++] = $1 }
-    { turns[$1]++; cpu[$1] += $2 - $3; bpf[$1] += $4; if ($5 > memory[$1]) memory[$1] = $5; bytes[$1] += $6; compiled[$1] += $7; transactions[$1] += $8 }
+    {
+        turns[$1]++; time[$1] += $2; cpu[$1] += $3 - $4; bpf[$1] += $5; if ($6 > memory[$1]) memory[$1] = $6
+        bytes[$1] += $7; compiled[$1] += $8; transactions[$1] += $9 * $2
+    }
     END {
-        print "| recorder | CPU, s | BPF, s | both, % of a CPU | memory, MB | MB an hour | pgbench, tps | difference | compilations |"
-        print "|---|---|---|---|---|---|---|---|---|"
+        print "| recorder | minutes | CPU, s | BPF, s | both, % of a CPU | memory, MB | MB an hour | pgbench, tps | difference | compilations an hour |"
+        print "|---|---|---|---|---|---|---|---|---|---|"
+        tps = transactions["nothing"] / time["nothing"]
         for (i = 0; i < n; i++) {
-            name = names[i]
-            seconds = turn * turns[name]
-            text = name
+            name = text = names[i]
+            seconds = time[name]
             gsub("_", " ", text)
-            printf "| %s | %.2f | %.2f | %.2f | %d | %.1f | %.0f | %+.1f %% | %d |\n", text, cpu[name], bpf[name],
-                100 * (cpu[name] + bpf[name]) / seconds, memory[name], bytes[name] / seconds * 3600 / 1e6, transactions[name] / turns[name],
-                100 * transactions[name] / turns[name] * turns["nothing"] / transactions["nothing"] - 100, compiled[name]
+            printf "| %s | %.0f | %.2f | %.2f | %.2f | %d | %.1f | %.0f | %+.1f %% | %.0f |\n", text, seconds / 60, cpu[name], bpf[name],
+                100 * (cpu[name] + bpf[name]) / seconds, memory[name], bytes[name] / seconds * 3600 / 1e6, transactions[name] / seconds,
+                100 * transactions[name] / seconds / tps - 100, compiled[name] / seconds * 3600
         }
-    }' "$work/turns"
+    }' "$turns"
