@@ -17,7 +17,7 @@ from host import CACHE, ENVIRONMENT, RECORDER, ROOT, STACKREEL, NotRun, last_lin
 HARD = "recursion"
 NAMES = ("exceptions", "descent", "recursion", "threads", "cppcheck", "sqlite", "python", "compile")
 # Of many processes or threads: the single program whose rate of replay theirs is compared with.
-CROWDS = {"many": "compile", "server": "sqlite", "threads-10k": "threads"}
+CROWDS = {"many": "compile", "server": "sqlite", "threads-10k": "threads", "mixed": "sqlite"}
 QUICK = ("exceptions", "threads", "sqlite")
 # So that about 10,000 samples are recorded at 999 Hz: perf loses a share of those of threads, and g++ does not use a whole CPU.
 SECONDS = {"threads": 20, "compile": 14, "many": 13}
@@ -103,4 +103,5 @@ def imported(data):
 
 def record(path, frequency, words, options=()):
     """Our own recording."""
+    CACHE.mkdir(parents=True, exist_ok=True)
     return measure([RECORDER, "-q", "-F", frequency, "-o", path, *options, "--", *words])

@@ -117,7 +117,10 @@ def crowd(name, quick):
         if isinstance(result, NotRun):
             raise result
     rates = {what: samples[what] / cpu(taken[what]) for what in reels}
-    return Row(CROWD, name, single, "samples/s", rates[name], rates[single], ">= 0.7", note="%d and %d samples" % tuple(samples.values()))
+    row = Row(CROWD, name, single, "samples/s", rates[name], rates[single], ">= 0.7", note="%d and %d samples" % tuple(samples.values()))
+    if name == "mixed":
+        row.target, row.absolute = ">= 100000", True
+    return row
 
 
 def run(names, quick):

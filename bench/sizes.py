@@ -39,7 +39,6 @@ def of_workload(name, frequency, seconds, quick):
     work, found, failed = CACHE / "sizes", {}, {}
     # "ours" has raw stacks.
     reel, changed = work.with_suffix(".reel"), work.with_suffix(".changed.reel")
-    CACHE.mkdir(parents=True, exist_ok=True)
     captures.remove(reel)
     try:
         raw = ["--raw-stacks"] if "--raw-stacks" in output(RECORDER, "--help") else []

@@ -40,6 +40,7 @@ program node node : 'node -e "const end = Date.now() + 2000, c = new Map()
 program chromium chromium : \
 	'timeout 20 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" --dump-dom "file://$sources/page.html"; rm -rf profile'
 program clang 'clang++' : 'timeout 2 clang++ -O2 -c -o out.o "$sources/exceptions.cc"; timeout 2 clang++ -O3 -c -o out.o "$sources/exceptions.cc"'
+program g++ g++ : 'timeout 2 g++ -std=c++17 -O2 -c -o out.o "$sources/exceptions.cc"'
 program git-gc git 'git init -q repository; cd repository; git config user.name a; git config user.email a@b
 	for i in 1 2 3 4; do cp -r /usr/include/linux .; for f in linux/*.h; do echo $i >>$f; done; git add .; git commit -q -m $i; done' \
 	'timeout 3 git -C repository -c pack.threads=2 gc --aggressive --force -q'

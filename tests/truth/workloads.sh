@@ -14,6 +14,7 @@
 #   sqlite       sqlite3's shell, from Debian's source with -g -O2 -fomit-frame-pointer: one large unit
 #   many         make -j2, 150 processes a second of a C compiler
 #   server       postgres, redis and nginx with TLS at once, with their clients
+#   mixed        node, java, PHP's JIT, qemu, LuaJIT, ffmpeg, openssl, postgres and g++ at once: much code without CFI
 #   threads-10k  C, ten thousand threads that end after little work, again and again
 #   cppcheck     cppcheck on its own source, built likewise: 100 MB, deep stacks; 4 or 11 seconds, whatever $SECONDS_OF_CPU is
 # Status 77: this host cannot build it; standard error has the reason.
@@ -76,7 +77,8 @@ many)
 	need make "$cc"
 	command=(make -s -j2 -f "$programs/many.mk" "CC=$cc" "FILES=$((${seconds%.*} * 50))")
 	;;
-server) command=("$programs/server.sh" "${seconds%.*}") ;;
+server) command=("$programs/at_once.sh" "${seconds%.*}" redis postgres nginx-tls) ;;
+mixed) command=("$programs/at_once.sh" "${seconds%.*}" node java php-jit qemu-user luajit ffmpeg openssl-gcm postgres g++) ;;
 threads-10k)
 	name=crowd
 	build crowd "$cc" -std=gnu11 -pthread "${flags[@]}" "$programs/crowd.c"
