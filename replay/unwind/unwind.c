@@ -161,7 +161,8 @@ static struct reel_error *append_gap(struct reel_unwind_frames *frames)
 	return NULL;
 }
 
-static struct reel_error *unwind(struct reel_walk *walk, size_t max_frames,
+/* In the first `scratch_frames` frames, also follows registers for which CFI has no rule. */
+static struct reel_error *unwind(struct reel_walk *walk, size_t max_frames, size_t scratch_frames,
 				 struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
 {
 	enum reel_step step = REEL_STEP_SAMPLE;
@@ -178,6 +179,7 @@ static struct reel_error *unwind(struct reel_walk *walk, size_t max_frames,
 		if (step == REEL_STEP_SIGNAL && ret->n > 1)
 			ret->lookups[ret->n - 1] = ret->addresses[ret->n - 1];
 		TRY(append_frame(walk, ret, step));
+		walk->follows_scratch = ret->n <= scratch_frames;
 		next = !walk->follows_scratch && !ret->keeps_states &&
 				       reel_walk_fast(walk, ret, max_frames)
 			       ? REEL_NEXT_ROOT
@@ -217,6 +219,7 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		.exact = true,
 	};
 	struct reel_walk again;
+	size_t n;
 
 	state->pc = reel_walk_strip(&walk, state->pc);
 	reel_walk_read_places(&walk);
@@ -226,14 +229,20 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		walk.seen->begun = false;
 	}
 	again = walk;
-	TRY(unwind(&walk, max_frames, ret, stop_ret));
+	begin.pc = state->pc;
+	TRY(unwind(&walk, max_frames, 0, ret, stop_ret));
 	if (*stop_ret != REEL_STOP_REGISTER_UNKNOWN)
 		return NULL;
-	/* Perhaps a register that callees need not keep was kept. */
-	begin.pc = reel_walk_strip(&again, begin.pc);
+	/* Perhaps a register that callees need not keep was kept.  That is shown by analyzing the
+	 * code of each frame, so first do so only for the frames up to the one that needs it. */
+	n = ret->n;
+	walk = again;
 	*state = begin;
-	again.follows_scratch = true;
-	return unwind(&again, max_frames, ret, stop_ret);
+	TRY(unwind(&walk, max_frames, n, ret, stop_ret));
+	if (*stop_ret != REEL_STOP_REGISTER_UNKNOWN || ret->n <= n)
+		return NULL;
+	*state = begin;
+	return unwind(&again, max_frames, SIZE_MAX, ret, stop_ret);
 }
 
 /* ---- chains walked by the recorder ------------------------------------------------------ */

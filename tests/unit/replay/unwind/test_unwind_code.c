@@ -622,6 +622,27 @@ TEST(test_scratch_register)
 	}
 }
 
+/* Two frames need a register that all functions between them leave alone. */
+TEST(test_scratch_register_twice)
+{
+	code_world();
+	function(&w, 0x2100, 0x2200, BYTES(DW_CFA_def_cfa, 0, 8));  /* CFA = rax + 8 */
+	function(&w, 0x2300, 0x2400, NO_BYTES);			    /* CFA = rsp + 8 */
+	function(&w, 0x2500, 0x2600, BYTES(DW_CFA_def_cfa, 0, 24)); /* CFA = rax + 24 */
+	function(&w, 0x3000, 0x3100, NO_BYTES);
+	code_at(&w, 0x2120, BYTES(0xc3)); /* ret */
+	code_at(&w, 0x2320, BYTES(0xc3));
+	code_at(&w, 0x3000, BYTES(0x48, 0xff, 0xc1, 0xc3));
+	w.stack[90] = call_before(&w, 0x2120);
+	w.stack[100] = call_before(&w, 0x2320);
+	w.stack[101] = call_before(&w, 0x2520);
+	w.stack[102] = call_before(&w, 0x2020);
+	w.stack[104] = BIAS + 0x1020;
+	begin_at(&w, 0x3000, STACK_WORD(90));
+	set(&w, 0, STACK_WORD(100));
+	UNWIND(&w, REEL_STOP_ROOT, 0x3000, 0x2120, 0x2320, 0x2520, 0x2020, 0x1020);
+}
+
 /*
  * CFI as Go's has no rules for rbp, which the code restores and its caller in C needs:
  *   3000: 48 8b 2c 24     mov (%rsp),%rbp
