@@ -6,6 +6,7 @@
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,16 +57,17 @@ static inline void reel_store16(uint8_t *p, uint16_t v)
 	p[1] = (uint8_t)(v >> 8);
 }
 
+/* Not byte by byte: gcc 12 vectorizes that, with ten times the instructions of one store. */
 static inline void reel_store32(uint8_t *p, uint32_t v)
 {
-	reel_store16(p, (uint16_t)v);
-	reel_store16(p + 2, (uint16_t)(v >> 16));
+	v = htole32(v);
+	memcpy(p, &v, sizeof(v));
 }
 
 static inline void reel_store64(uint8_t *p, uint64_t v)
 {
-	reel_store32(p, (uint32_t)v);
-	reel_store32(p + 4, (uint32_t)(v >> 32));
+	v = htole64(v);
+	memcpy(p, &v, sizeof(v));
 }
 
 /* `size` bytes, 1 to 8, as a number. */

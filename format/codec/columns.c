@@ -5,6 +5,9 @@
  */
 #include "format/codec/columns.h"
 
+/* Compiled for each size and byte order of words. */
+#define INLINED inline __attribute__((always_inline))
+
 void reel_columns_begin(struct reel_columns *columns)
 {
 	struct reel_word_model *model = &columns->model;
@@ -146,18 +149,34 @@ static uint64_t take_new_word(struct reel_columns *columns, bool has_high, unsig
 	return word;
 }
 
-static uint64_t take_word(struct reel_columns *columns, unsigned token,
-			  const struct reel_word_place *place,
-			  const struct reel_word_predictions *predictions)
+/* A word that is among the recent ones, in the dictionary, or new. */
+static uint64_t take_listed(struct reel_columns *columns, unsigned token, unsigned bytes)
 {
 	struct reel_word_model *model = &columns->model;
 	uint64_t word;
 
 	switch (token) {
-	case REEL_WORD_BY_PLACE:
-		return reel_word_of_prediction(model->by_place[predictions->place], place);
-	case REEL_WORD_BY_WORDS:
-		return reel_word_of_prediction(model->by_words[predictions->words], place);
+	case REEL_WORD_KNOWN:
+		word = take_known_word(columns);
+		break;
+	case REEL_WORD_HIGH:
+		word = take_new_word(columns, true, bytes);
+		break;
+	case REEL_WORD_RAW:
+		word = take_new_word(columns, false, bytes);
+		break;
+	default:
+		return reel_word_model_use(model, token - REEL_WORD_RECENT_FIRST);
+	}
+	reel_word_model_add(model, word);
+	return word;
+}
+
+/* A word that no table predicts. */
+static INLINED uint64_t take_unpredicted(struct reel_columns *columns, unsigned token,
+					 const struct reel_word_place *place)
+{
+	switch (token) {
 	case REEL_WORD_ZERO:
 		return 0;
 	case REEL_WORD_NEAR:
@@ -168,41 +187,38 @@ static uint64_t take_word(struct reel_columns *columns, unsigned token,
 		return place->address +
 		       (uint64_t)reel_cursor_zigzag(stream_of(columns, REEL_STREAM_FAR)) *
 			       place->bytes;
-	case REEL_WORD_KNOWN:
-		word = take_known_word(columns);
-		break;
-	case REEL_WORD_HIGH:
-		word = take_new_word(columns, true, place->bytes);
-		break;
-	case REEL_WORD_RAW:
-		word = take_new_word(columns, false, place->bytes);
-		break;
 	default:
-		word = model->recent[token - REEL_WORD_RECENT_FIRST];
-		reel_word_model_use(model, word, token - REEL_WORD_RECENT_FIRST);
-		return word;
+		return take_listed(columns, token, place->bytes);
 	}
-	reel_word_model_use(model, word, REEL_WORD_RECENT - 1);
-	return word;
 }
 
-/* A word of `place->bytes`; the cursor fails if the bytes are invalid. */
-static uint64_t decode_word(struct reel_columns *columns, const struct reel_word_place *place)
+/* A word of `place->bytes`; a cursor fails if the bytes are invalid. */
+static INLINED uint64_t decode_token(struct reel_columns *columns, unsigned token,
+				     const struct reel_word_place *place)
 {
-	struct reel_cursor *tokens = stream_of(columns, REEL_STREAM_TOKENS);
+	struct reel_word_model *model = &columns->model;
 	struct reel_word_predictions predictions = reel_word_predictions_at(place);
-	unsigned token = reel_cursor_u8(tokens);
 	uint64_t word;
 
 	if (token >= REEL_WORD_TOKENS) {
-		reel_cursor_fail(tokens);
+		reel_cursor_fail(stream_of(columns, REEL_STREAM_TOKENS));
 		return 0;
 	}
-	word = take_word(columns, token, place, &predictions);
+	if (token == REEL_WORD_BY_PLACE)
+		word = reel_word_of_prediction(model->by_place[predictions.place], place);
+	else if (token == REEL_WORD_BY_WORDS)
+		word = reel_word_of_prediction(model->by_words[predictions.words], place);
+	else
+		word = take_unpredicted(columns, token, place);
 	if (place->bytes == 4)
 		word &= UINT32_MAX;
-	reel_word_model_update(&columns->model, predictions, reel_word_relative(word, place));
+	reel_word_model_update(model, predictions, reel_word_relative(word, place));
 	return word;
+}
+
+static uint64_t decode_word(struct reel_columns *columns, const struct reel_word_place *place)
+{
+	return decode_token(columns, reel_cursor_u8(stream_of(columns, REEL_STREAM_TOKENS)), place);
 }
 
 static struct reel_error *check_words(const struct reel_columns *columns)
@@ -304,37 +320,64 @@ struct reel_error *reel_columns_decode_registers(struct reel_columns *columns,
 	return check_words(columns);
 }
 
-struct reel_error *reel_columns_decode_words(struct reel_columns *columns,
-					     struct reel_word_walk *walk, uint8_t *bytes)
+/* Decodes `n` words that differ, from `at` down; all words above are known.  The place is a copy:
+ * writing bytes does not change it. */
+static INLINED void decode_run(struct reel_columns *columns, struct reel_word_walk walk, size_t at,
+			       uint64_t n, uint8_t *bytes)
+{
+	unsigned size = walk.place.bytes;
+	const uint8_t *tokens = reel_cursor_take(stream_of(columns, REEL_STREAM_TOKENS), n);
+
+	if (!tokens)
+		return;
+	reel_word_walk_to(&walk, at - size);
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t word = decode_token(columns, tokens[i], &walk.place);
+
+		at -= size;
+		reel_store_target(bytes + at, size, walk.big_endian, word);
+		reel_word_walk_down(&walk, word);
+	}
+}
+
+static INLINED struct reel_error *decode_words(struct reel_columns *columns,
+					       struct reel_word_walk walk, uint8_t *bytes)
 {
 	struct reel_cursor *gaps = stream_of(columns, REEL_STREAM_GAPS);
-	unsigned size = walk->place.bytes;
-	size_t at = walk->end;
+	unsigned size = walk.place.bytes;
+	size_t at = walk.end;
 	bool first = true;
 
-	while (at > walk->start) {
-		uint64_t left = (at - walk->start) / size, same = reel_cursor_uleb(gaps), changed;
+	while (at > walk.start) {
+		uint64_t left = (at - walk.start) / size, same = reel_cursor_uleb(gaps), changed;
 
 		if (gaps->failed || same > left || (!same && !first))
 			return corrupt("malformed gap between words");
 		at -= same * size;
 		first = false;
-		if (at == walk->start)
+		if (at == walk.start)
 			break;
 		changed = reel_cursor_uleb(gaps);
 		if (gaps->failed || !changed || changed > left - same)
 			return corrupt("malformed gap between words");
-		reel_word_walk_to(walk, at - size);
-		for (; changed; changed--) {
-			uint64_t word = decode_word(columns, &walk->place);
-
-			at -= size;
-			reel_store_target(bytes + at, size, walk->big_endian, word);
-			reel_word_walk_down(walk, word);
-		}
+		decode_run(columns, walk, at, changed, bytes);
+		at -= changed * size;
 		/* Check once a run: a failed cursor returns zeros. */
 		if (stream_of(columns, REEL_STREAM_TOKENS)->failed)
 			break;
 	}
 	return check_words(columns);
+}
+
+struct reel_error *reel_columns_decode_words(struct reel_columns *columns,
+					     const struct reel_word_walk *walk, uint8_t *bytes)
+{
+	struct reel_word_walk usual = *walk;
+
+	if (walk->place.bytes != 8 || walk->big_endian)
+		return decode_words(columns, usual, bytes);
+	/* Constants make it fast. */
+	usual.place.bytes = 8;
+	usual.big_endian = false;
+	return decode_words(columns, usual, bytes);
 }

@@ -72,8 +72,9 @@ enum reel_word_token {
 struct reel_word_model {
 	/* Relative values (reel_word_relative). */
 	uint64_t by_place[REEL_WORD_GUESSES], by_words[REEL_WORD_GUESSES];
-	/* Values. */
+	/* Values.  The decoder's recent ones begin at `newest` and continue at the start. */
 	uint64_t recent[REEL_WORD_RECENT], dictionary[REEL_WORD_DICTIONARY];
+	unsigned newest;
 	uint64_t highs[REEL_WORD_HIGHS]; /* without the low 24 bits */
 	/* Changed entries of by_place and by_words; above REEL_WORD_TOUCHED: perhaps all. */
 	uint16_t touched[2][REEL_WORD_TOUCHED];
@@ -108,12 +109,29 @@ static inline void reel_word_model_update(struct reel_word_model *model,
 	}
 }
 
-/* Makes it the most recent word, removing the one at `rank`: the last one for a new word. */
-static inline void reel_word_model_use(struct reel_word_model *model, uint64_t word, unsigned rank)
+static inline uint64_t *reel_word_recent(struct reel_word_model *model, unsigned rank)
 {
-	memmove(model->recent + 1, model->recent, rank * sizeof(*model->recent));
-	model->recent[0] = word;
+	return &model->recent[(model->newest + rank) % REEL_WORD_RECENT];
+}
+
+/* Makes it the most recent word; it is not among the recent ones, or stays there twice. */
+static inline void reel_word_model_add(struct reel_word_model *model, uint64_t word)
+{
+	model->newest--;
+	*reel_word_recent(model, 0) = word;
 	model->dictionary[reel_word_dictionary_index(word)] = word;
+}
+
+/* Makes the word at `rank` the most recent one. */
+static inline uint64_t reel_word_model_use(struct reel_word_model *model, unsigned rank)
+{
+	uint64_t word = *reel_word_recent(model, rank);
+
+	for (; rank; rank--)
+		*reel_word_recent(model, rank) = *reel_word_recent(model, rank - 1);
+	*reel_word_recent(model, 0) = word;
+	model->dictionary[reel_word_dictionary_index(word)] = word;
+	return word;
 }
 
 static inline uint8_t reel_word_high_index(uint64_t high)
@@ -168,7 +186,7 @@ struct reel_error *reel_columns_decode_registers(struct reel_columns *columns,
 						 const struct reel_sample *sample,
 						 struct reel_thread_base *thread) REEL_MUST_CHECK;
 struct reel_error *reel_columns_decode_words(struct reel_columns *columns,
-					     struct reel_word_walk *walk,
+					     const struct reel_word_walk *walk,
 					     uint8_t *bytes) REEL_MUST_CHECK;
 
 #endif

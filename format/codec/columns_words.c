@@ -85,7 +85,7 @@ static unsigned put_new_word(struct reel_columns *columns, uint64_t word, unsign
 }
 
 /*
- * Makes it the most recent word, like reel_word_model_use, while searching for it: returns its
+ * Makes it the most recent word, as the decoder does, while searching for it: returns its
  * previous rank, or REEL_WORD_RECENT if it was not among the recent ones.
  */
 static unsigned use_recent(struct reel_word_model *model, uint64_t word)
