@@ -276,25 +276,28 @@ static bool next_target(const struct reel_walk *walk, const struct reel_code *th
 }
 
 /* The row from the call before `caller`, by the called function's changes to the stack up to here,
- * or up to its jump; NULL if none. */
+ * or up to its jump; NULL if none.  `most`: as of search_words. */
 static const struct reel_row *row_by_call(const struct reel_walk *walk,
 					  const struct reel_code *here,
 					  const struct reel_code *there,
 					  const struct reel_unwind_state *caller,
-					  enum reel_led_by *ret)
+					  enum reel_led_by most, enum reel_led_by *ret)
 {
 	const struct reel_unwind_input *input = walk->input;
 	const struct reel_row *row = NULL;
-	struct reel_code called = { 0 };
 	uint32_t calls = reel_walk_calls_before(walk, there, caller->pc);
 	uint64_t target;
 
 	*ret = REEL_LED_BY_CALL;
 	while (!row && next_target(walk, there, caller->pc, &calls, &target)) {
-		if (reel_walk_target_leads(walk, here, target, &row) != REEL_LEADS_PERHAPS || row)
-			continue;
+		struct reel_code called = { 0 };
+
 		input->find_code(input->context, target, &called);
-		if (!called.synthesis)
+		/* Another module leads here only by a jump. */
+		if (most == REEL_LED_BY_CALL && !reel_code_is_same(here, &called))
+			continue;
+		if (reel_walk_target_leads(walk, here, target, &row) != REEL_LEADS_PERHAPS || row ||
+		    !called.synthesis)
 			continue;
 		row = reel_synthesis_leaving(called.synthesis, target - called.bias);
 		if (row)
@@ -450,7 +453,7 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 			continue;
 		}
 		caller = (struct reel_unwind_state){ .pc = pc };
-		row = row_by_call(walk, code, &there, &caller, &way);
+		row = row_by_call(walk, code, &there, &caller, most, &way);
 		if (!row || (way && !most))
 			continue;
 		where = way ? &leaving : walk;

@@ -129,6 +129,12 @@ bool reel_walk_try(const struct reel_walk *walk, const struct reel_row *row,
 /* Whether the row finds the given caller. */
 bool reel_walk_finds(const struct reel_walk *walk, const struct reel_row *row,
 		     const struct reel_unwind_state *caller);
+/* Whether they are of one module, at one place. */
+static inline bool reel_code_is_same(const struct reel_code *a, const struct reel_code *b)
+{
+	return a->synthesis == b->synthesis && a->bias == b->bias;
+}
+
 /* Does a call to the runtime address `target` lead to the walk's position?  *row_ret is as in
  * reel_synthesis_leads. */
 enum reel_leads reel_walk_target_leads(const struct reel_walk *walk, const struct reel_code *here,

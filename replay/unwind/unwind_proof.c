@@ -9,11 +9,6 @@ static enum reel_leads best(enum reel_leads a, enum reel_leads b)
 	return a > b ? a : b;
 }
 
-static bool same_code(const struct reel_code *a, const struct reel_code *b)
-{
-	return a->synthesis == b->synthesis && a->bias == b->bias;
-}
-
 bool reel_walk_finds(const struct reel_walk *walk, const struct reel_row *row,
 		     const struct reel_unwind_state *caller)
 {
@@ -38,7 +33,7 @@ enum reel_leads reel_walk_target_leads(const struct reel_walk *walk, const struc
 	if (!there.synthesis)
 		return REEL_LEADS_PERHAPS;
 	/* Code jumps to another module through addresses in memory. */
-	if (!here || !same_code(here, &there))
+	if (!here || !reel_code_is_same(here, &there))
 		return reel_synthesis_leads(there.synthesis, target - there.bias, UINT64_MAX,
 					    row_ret);
 	leads = reel_synthesis_leads(there.synthesis, target - there.bias,
