@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "record/options/options.h"
+#include "record/output/status.h"
 #include "record/supervisor.h"
 
 static void say(const char *text)
@@ -145,6 +146,15 @@ static void reap(struct supervisor *supervisor)
 	}
 }
 
+/* Of all its recorders: one that ends leaves it, since the next one may have begun. */
+static void delete_status(void)
+{
+	struct reel_status_file file;
+
+	reel_error_destroy(reel_status_file_open((uint32_t)getpid(), &file));
+	reel_status_file_close(&file);
+}
+
 static void supervise(struct supervisor *supervisor)
 {
 	while (supervisor->recorder || supervisor->ending) {
@@ -162,6 +172,7 @@ static void supervise(struct supervisor *supervisor)
 			take_signal(supervisor);
 		reap(supervisor);
 	}
+	delete_status();
 	exit(WIFEXITED(supervisor->status) ? WEXITSTATUS(supervisor->status)
 					   : 128 + WTERMSIG(supervisor->status));
 }

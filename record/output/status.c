@@ -157,7 +157,9 @@ void reel_status_file_close(struct reel_status_file *file)
 	if (file->place.folder < 0)
 		return;
 	snprintf(name, sizeof(name), "%" PRIu32 ".status", file->pid);
-	unlinkat(file->place.folder, name, 0);
+	/* A parent's file goes on with its next recorder. */
+	if (file->pid == (uint32_t)getpid())
+		unlinkat(file->place.folder, name, 0);
 	close(file->place.folder);
 	file->place.folder = -1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a running recorder publishes: a small file, FOLDER/PID.status, one "name value" per line,
- * replaced every two seconds and deleted at the end.  Readers treat it as hostile.
+ * replaced every two seconds and deleted at the end of the process PID.  Readers treat it as hostile.
  */
 #ifndef RECORD_OUTPUT_STATUS_H
 #define RECORD_OUTPUT_STATUS_H
@@ -66,13 +66,13 @@ struct reel_status_file {
 	uint64_t last_time, last_samples; /* when it was published last */
 };
 
-/* Opens the folder.  `pid` names the file. */
+/* Opens the folder.  `pid` names the file: this process or, in a service, its parent. */
 struct reel_error *reel_status_file_open(uint32_t pid,
 					 struct reel_status_file *ret) REEL_MUST_CHECK;
 bool reel_status_file_is_due(const struct reel_status_file *file);
 /* Sets the fields that the file knows, and replaces it.  A failure leaves the previous one. */
 void reel_status_file_publish(struct reel_status_file *file, struct reel_status *status);
-/* Deletes the file. */
+/* Deletes the file, if it is this process's. */
 void reel_status_file_close(struct reel_status_file *file);
 
 /* Reads a file that anybody may have written. */

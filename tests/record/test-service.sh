@@ -96,6 +96,9 @@ count $? "--status of a link"
 
 # ---- SIGHUP --------------------------------------------------------------------------------
 
+# One recorder's end, or failure, must not hide the other one, which publishes every two seconds.
+while [ ! -e stop ]; do "$recorder" --status=json $recorder_pid 2>&1 >/dev/null; sleep 0.02; done >missing &
+watcher=$!
 echo bogus >>c.conf
 kill -HUP $recorder_pid
 n=$(ls parts/*.reel | wc -l)
@@ -115,6 +118,10 @@ n=$(ls parts/*.reel | wc -l)
 until_parts $((n + 2)) && grep -q 'going on with the previous recorder' err
 count $? "SIGHUP: a recorder that cannot begin leaves the first one: $(grep -v embedded err | tail -n 2 | xargs)"
 mv c.conf.good c.conf
+touch stop
+wait $watcher
+[ ! -s missing ]
+count $? "SIGHUP: the status is never missing: $(sort missing | uniq -c | xargs)"
 kill -TERM $recorder_pid
 wait $recorder_pid
 status=$?
