@@ -1,7 +1,7 @@
 #!/bin/bash
 # run.sh: records
 # stackreel-record as a service: options from a file, with errors by file and line; SIGHUP reads it again, an invalid file changes nothing;
-# --status in its formats, also of hostile files.
+# --status in its formats, also of hostile files; the disk budget of two recorders, one of which takes over.
 . "$(dirname "$0")/../count.sh"
 . tests/record/recording.sh
 
@@ -139,4 +139,48 @@ if [ -x "$stackreel" ]; then
                 END { printf "%.3f s", first - last; exit !(last && first && first - last < 1) }' >gap
     count $? "SIGHUP: no gap between the samples of both recorders: $(cat gap)"
 fi
+
+# ---- the budget of both recorders ----------------------------------------------------------
+
+budget=$((2 << 20))
+cat >sizes.py <<'END'
+import os, sys, time
+# The most bytes that the folder has, until the file `stop` appears. A file that gets its name meanwhile is found under either.
+most = 0
+while not os.path.exists("stop"):
+    sizes = {}
+    for entry in os.scandir("parts"):
+        try:
+            sizes[entry.inode()] = entry.stat().st_size
+        except FileNotFoundError:
+            pass
+    most = max(most, sum(sizes.values()))
+    time.sleep(0.002)
+print(most)
+END
+rm -rf parts stop
+spinners=
+mkdir parts
+for _ in 1 2; do "$busy" spin 120 & spinners="$spinners $!"; done
+printf 'all-cpus\nfreq = 997\nraw-stacks\nring-size = 4M\nrotate = 300ms,2M\noutput = parts/\n' >c.conf
+python3 sizes.py >most &
+watcher=$!
+"$recorder" --config c.conf 2>err &
+recorder_pid=$!
+trap 'touch stop; kill $recorder_pid $spinner $spinners 2>/dev/null; rm -rf "$work"' EXIT
+for i in 1 2 3 4 5; do
+    until_parts 2
+    sleep 1
+    kill -HUP $recorder_pid
+    # The previous recorder prints a summary when it has ended.
+    for _ in $(seq 300); do [ "$(grep -c ' samples, ' err)" = $i ] && break; sleep 0.1; done
+done
+count $((i != $(grep -c ' samples, ' err))) "SIGHUP: five recorders took over"
+kill -TERM $recorder_pid
+wait $recorder_pid
+touch stop
+wait $watcher
+# Half of it, at least, or this would not test anything.
+awk -v budget=$budget '{ exit !($1 > budget / 2 && $1 <= budget) }' most
+count $? "SIGHUP: both recorders together stay within --rotate=300ms,2M: $(cat most) of $budget bytes"
 finish
