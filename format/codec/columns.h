@@ -72,7 +72,8 @@ enum reel_word_token {
 struct reel_word_model {
 	/* Relative values (reel_word_relative). */
 	uint64_t by_place[REEL_WORD_GUESSES], by_words[REEL_WORD_GUESSES];
-	/* Values.  The decoder's recent ones begin at `newest` and continue at the start. */
+	/* Values.  The decoder's recent ones begin at `newest` and continue at the start.  It counts
+	 * down past 0, which takes a power of 2. */
 	uint64_t recent[REEL_WORD_RECENT], dictionary[REEL_WORD_DICTIONARY];
 	unsigned newest;
 	uint64_t highs[REEL_WORD_HIGHS]; /* without the low 24 bits */
@@ -108,6 +109,8 @@ static inline void reel_word_model_update(struct reel_word_model *model,
 		model->n_touched = REEL_WORD_TOUCHED + 1;
 	}
 }
+
+_Static_assert(!(REEL_WORD_RECENT & (REEL_WORD_RECENT - 1)), "newest wraps");
 
 static inline uint64_t *reel_word_recent(struct reel_word_model *model, unsigned rank)
 {
