@@ -50,6 +50,11 @@ static bool has(uint64_t slots, uint8_t slot)
 
 /* ---- one instruction -------------------------------------------------------------------- */
 
+static uint8_t first_of(uint64_t slots)
+{
+	return (uint8_t)__builtin_ctzll(slots);
+}
+
 static void lose_place(struct reel_entry_state *state, uint8_t slot)
 {
 	state->placed &= ~((uint64_t)1 << slot);
@@ -100,8 +105,10 @@ static void store(const struct reel_arch *arch, const struct reel_entry_state *b
 	if (!has(before->placed, effect->slot))
 		return;
 	at = (int64_t)before->place[effect->slot] + effect->at;
-	for (uint8_t i = 0; i < arch->n_registers; i++) {
-		if (has(state->saved, i) && state->saved_at[i] < at + effect->size &&
+	for (uint64_t left = state->saved; left; left &= left - 1) {
+		uint8_t i = first_of(left);
+
+		if (state->saved_at[i] < at + effect->size &&
 		    at < state->saved_at[i] + arch->word_size)
 			lose_saved(state, i);
 	}
@@ -116,12 +123,9 @@ static void store(const struct reel_arch *arch, const struct reel_entry_state *b
 
 static void pass_call(const struct reel_synthesis *synthesis, struct reel_entry_state *state)
 {
-	for (uint8_t i = 0; i < synthesis->reader.input.arch->n_registers; i++) {
-		if (!has(synthesis->kept_by_calls, i)) {
-			state->intact &= ~((uint64_t)1 << i);
-			lose_place(state, i);
-		}
-	}
+	state->intact &= synthesis->kept_by_calls;
+	for (uint64_t left = state->placed & ~synthesis->kept_by_calls; left; left &= left - 1)
+		lose_place(state, first_of(left));
 }
 
 /* The state after an instruction. */
@@ -131,6 +135,7 @@ static void go_through(const struct reel_synthesis *synthesis,
 	const struct reel_arch *arch = synthesis->reader.input.arch;
 	struct reel_entry_state before;
 	uint8_t sp = reel_arch_slot(arch, arch->sp);
+	uint64_t set = 0;
 
 	if (instruction->flow == REEL_FLOW_CALL)
 		pass_call(synthesis, state);
@@ -143,16 +148,20 @@ static void go_through(const struct reel_synthesis *synthesis,
 		if (effect->size)
 			store(arch, &before, effect, state);
 	}
-	for (uint8_t slot = 0; slot < arch->n_registers; slot++)
-		set_register(synthesis, &before, reel_instruction_sets(instruction, slot), slot,
-			     state);
-	/* Words below sp are unused. */
-	for (uint8_t i = 0; i < arch->n_registers && has(state->placed, sp); i++) {
-		if (has(state->saved, i) && !has(before.saved, i))
+	for (unsigned i = instruction->n_effects; i--;) {
+		const struct reel_effect *effect = &instruction->effects[i];
+
+		if (effect->size || has(set, effect->slot))
 			continue;
-		if (has(state->saved, i) &&
-		    state->saved_at[i] < (int64_t)state->place[sp] - arch->red_zone)
-			lose_saved(state, i);
+		set |= (uint64_t)1 << effect->slot;
+		set_register(synthesis, &before, effect->value, effect->slot, state);
+	}
+	if (!has(state->placed, sp))
+		return;
+	/* Words below sp are unused, except those just stored. */
+	for (uint64_t left = state->saved & before.saved; left; left &= left - 1) {
+		if (state->saved_at[first_of(left)] < (int64_t)state->place[sp] - arch->red_zone)
+			lose_saved(state, first_of(left));
 	}
 }
 
@@ -166,13 +175,18 @@ static void go_through_push(const struct reel_synthesis *synthesis, struct reel_
 
 /* ---- all instructions ---------------------------------------------------------------------- */
 
-static void meet(const struct reel_arch *arch, struct reel_entry_state *to,
-		 const struct reel_entry_state *with)
+static void meet(struct reel_entry_state *to, const struct reel_entry_state *with)
 {
 	to->intact &= with->intact;
-	for (uint8_t i = 0; i < arch->n_registers; i++) {
+	for (uint64_t left = to->placed; left; left &= left - 1) {
+		uint8_t i = first_of(left);
+
 		if (!has(with->placed, i) || with->place[i] != to->place[i])
 			lose_place(to, i);
+	}
+	for (uint64_t left = to->saved; left; left &= left - 1) {
+		uint8_t i = first_of(left);
+
 		if (!has(with->saved, i) || with->saved_at[i] != to->saved_at[i])
 			lose_saved(to, i);
 	}
@@ -184,19 +198,21 @@ struct node_state {
 	bool is_new;	 /* not passed on yet */
 };
 
-/* Passes a state on to a node; true if that changes the node. */
+/* Passes a state, whose number may be NONE, on to a node; true if that changes the node. */
 static bool hand_on(struct reel_synthesis *synthesis, const struct reel_entry_state *state,
-		    struct node_state *to)
+		    uint32_t number, struct node_state *to)
 {
-	struct reel_entry_state merged = *state;
+	struct reel_entry_state merged;
 
 	if (to->number == REEL_POOL_NONE) {
-		to->number = reel_pool_add(&synthesis->states, state);
+		to->number = number != REEL_POOL_NONE ? number
+						      : reel_pool_add(&synthesis->states, state);
 		return to->is_new = to->number != REEL_POOL_NONE;
 	}
-	if (to->number == STATE_MANY)
+	if (to->number == STATE_MANY || to->number == number)
 		return false;
-	meet(synthesis->reader.input.arch, &merged, state_at(synthesis, to->number));
+	merged = *state;
+	meet(&merged, state_at(synthesis, to->number));
 	if (!memcmp(&merged, state_at(synthesis, to->number), sizeof(merged)))
 		return false;
 	to->number = reel_pool_add(&synthesis->states, &merged);
@@ -214,7 +230,7 @@ static bool pass(struct reel_synthesis *synthesis, const struct reel_code_graph 
 		const struct reel_code_node *node = &graph->nodes[i];
 		const struct reel_instruction *instruction = reel_code_instruction(graph, node);
 		struct reel_entry_state state;
-		uint32_t number;
+		uint32_t number, after;
 
 		if (!states[i].is_new || states[i].number >= STATE_MANY)
 			continue;
@@ -222,15 +238,19 @@ static bool pass(struct reel_synthesis *synthesis, const struct reel_code_graph 
 		number = states[i].number;
 		state = *state_at(synthesis, number);
 		go_through(synthesis, instruction, &state);
+		/* Most instructions change nothing. */
+		after = memcmp(&state, state_at(synthesis, number), sizeof(state)) ? REEL_POOL_NONE
+										   : number;
 		if (node->next != REEL_CODE_NO_NODE)
-			changed |= hand_on(synthesis, &state, &states[node->next]);
+			changed |= hand_on(synthesis, &state, after, &states[node->next]);
 		if (node->target == REEL_CODE_NO_NODE)
 			continue;
 		if (instruction->flow == REEL_FLOW_CALL) {
 			state = *state_at(synthesis, number);
 			go_through_push(synthesis, &state);
+			after = REEL_POOL_NONE;
 		}
-		changed |= hand_on(synthesis, &state, &states[node->target]);
+		changed |= hand_on(synthesis, &state, after, &states[node->target]);
 	}
 	return changed;
 }
@@ -365,7 +385,7 @@ static const struct entry *run_from(struct reel_synthesis *synthesis, uint64_t a
 	if (states) {
 		for (size_t i = 0; i < graph.n; i++)
 			states[i] = (struct node_state){ .number = REEL_POOL_NONE };
-		hand_on(synthesis, &state, &states[0]);
+		hand_on(synthesis, &state, REEL_POOL_NONE, &states[0]);
 		while (passes < PASSES_MAX && pass(synthesis, &graph, states))
 			passes++;
 		entry = remember(synthesis, address, &graph, states, passes < PASSES_MAX);
