@@ -71,6 +71,8 @@ struct follower {
 	struct reel_code_reader *reader;
 	struct reel_code_graph *graph;
 	bool use_cfi;
+	bool (*is_known)(void *context, uint64_t address, bool ends_at_cfi);
+	void *context;
 	/* Addresses for which the presence of CFI is known. */
 	uint64_t known_begin, known_end;
 	uint32_t *open; /* nodes still to visit */
@@ -265,6 +267,11 @@ static void look_at(struct follower *follower, uint32_t number)
 		node->flags |= REEL_CODE_HAS_CFI;
 		return;
 	}
+	if (number && follower->is_known &&
+	    follower->is_known(follower->context, address, follower->use_cfi)) {
+		node->flags |= REEL_CODE_KNOWN;
+		return;
+	}
 	if (!reel_code_decode(follower->reader, address, &instruction)) {
 		node->flags |= REEL_CODE_OPEN;
 		/* Code of another module, not available here. */
@@ -304,9 +311,12 @@ static void look_at(struct follower *follower, uint32_t number)
 }
 
 bool reel_code_follow(struct reel_code_reader *reader, uint64_t begin, bool use_cfi,
-		      struct reel_code_graph *ret)
+		      bool (*is_known)(void *context, uint64_t address, bool ends_at_cfi),
+		      void *context, struct reel_code_graph *ret)
 {
-	struct follower follower = { .reader = reader, .graph = ret };
+	struct follower follower = {
+		.reader = reader, .graph = ret, .is_known = is_known, .context = context
+	};
 
 	*ret = (struct reel_code_graph){ 0 };
 	if (!grow_index(ret))
@@ -315,6 +325,7 @@ bool reel_code_follow(struct reel_code_reader *reader, uint64_t begin, bool use_
 	follower.use_cfi = use_cfi && reader->input.find_row;
 	if (has_cfi(&follower, begin))
 		follower.use_cfi = false;
+	ret->ends_at_cfi = follower.use_cfi;
 	node_at(&follower, begin);
 	while (follower.n_open && !follower.short_of_memory)
 		look_at(&follower, follower.open[--follower.n_open]);

@@ -71,6 +71,8 @@ enum reel_code_flags {
 	REEL_CODE_HAS_CFI = 1 << 2,
 	/* It is the target of a jump. */
 	REEL_CODE_JUMPED_TO = 1 << 3,
+	/* Not decoded: the result here is known. */
+	REEL_CODE_KNOWN = 1 << 4,
 };
 
 struct reel_code_node {
@@ -88,11 +90,16 @@ struct reel_code_graph {
 	uint32_t *index; /* node + 1 by address; open-addressed; NULL once sorted */
 	size_t index_mask;
 	bool truncated; /* there is more code than the limit */
+	bool ends_at_cfi;
 };
 
-/* False if memory is short.  `use_cfi`: code that begins without CFI ends where CFI exists. */
+/*
+ * False if memory is short.  `use_cfi`: code that begins without CFI ends where CFI exists.
+ * `is_known`: code after the first instruction ends where this is true; may be NULL.
+ */
 bool reel_code_follow(struct reel_code_reader *reader, uint64_t begin, bool use_cfi,
-		      struct reel_code_graph *ret);
+		      bool (*is_known)(void *context, uint64_t address, bool ends_at_cfi),
+		      void *context, struct reel_code_graph *ret);
 /* Sorts the nodes into reverse postorder, in which only loops lead back; the first stays.  False if
  * memory is short. */
 bool reel_code_sort(struct reel_code_graph *graph);

@@ -378,7 +378,7 @@ static const struct entry *run_from(struct reel_synthesis *synthesis, uint64_t a
 	if (!reel_code_seen_begin(&synthesis->reader, &seen))
 		return NULL;
 	synthesis->reader.seen = seen;
-	followed = reel_code_follow(&synthesis->reader, address, false, &graph);
+	followed = reel_code_follow(&synthesis->reader, address, false, NULL, NULL, &graph);
 	synthesis->reader.seen = NULL;
 	reel_code_seen_end(&synthesis->reader, seen);
 	states = followed ? malloc(graph.n * sizeof(*states)) : NULL;

@@ -23,17 +23,7 @@
 /* Limit of nested functions analyzed to know which registers they keep. */
 #define DEPTH_MAX 4
 
-/* The results at an address. */
-struct found {
-	struct reel_id_entry entry; /* by address */
-	struct reel_code_seen *seen;
-	uint32_t facts[REEL_SYNTHESIZED_MAX];
-	uint64_t passed_on;
-	uint8_t n;
-	bool whole;
-	bool by_fp, calls;
-};
-
+/* The facts at a node. */
 struct node_facts {
 	uint32_t facts[REEL_SYNTHESIZED_MAX];
 	/* How often each one's way leads back in a loop: a loop may move the stack pointer each
@@ -46,6 +36,15 @@ struct node_facts {
 	bool by_fp;
 	bool calls;
 	uint64_t passed_on; /* as struct reel_synthesized_rows */
+};
+
+/* The results at an address. */
+struct found {
+	struct reel_id_entry entry; /* by address */
+	struct reel_code_seen *seen;
+	struct node_facts facts;
+	/* How they were found: code was followed only up to CFI, or not to its end. */
+	bool ends_at_cfi, is_cut;
 };
 
 /* When a node was looked at last, and when that changed its facts; 0: never. */
@@ -388,6 +387,8 @@ static struct node_facts facts_of(struct run *run, size_t i)
 	const struct reel_instruction *instruction = reel_code_instruction(&run->graph, node);
 	struct node_facts facts = { .n = 0 };
 
+	if (node->flags & REEL_CODE_KNOWN)
+		return run->found[i];
 	if (!(node->flags & REEL_CODE_HAS_CFI)) {
 		facts.by_fp = instruction->by_fp;
 		facts.passed_on = passed_on_by(run, instruction);
@@ -501,7 +502,7 @@ static void remember(struct run *run, struct reel_code_seen *seen)
 			(struct found *)reel_id_table_find(&synthesis->returns, address);
 
 		/* Code with CFI was not followed. */
-		if (run->graph.nodes[i].flags & REEL_CODE_HAS_CFI ||
+		if (run->graph.nodes[i].flags & (REEL_CODE_HAS_CFI | REEL_CODE_KNOWN) ||
 		    (found && reel_code_seen_holds(&synthesis->reader, found->seen)))
 			continue;
 		/* In a truncated graph, nodes that lead to the cut would find more on their own,
@@ -514,12 +515,42 @@ static void remember(struct run *run, struct reel_code_seen *seen)
 		if (!found)
 			return;
 		found->seen = seen;
-		found->n = run->found[i].n;
-		found->by_fp = run->found[i].by_fp;
-		found->calls = run->found[i].calls;
-		found->passed_on = run->found[i].passed_on;
-		found->whole = !run->found[i].open;
-		memcpy(found->facts, run->found[i].facts, sizeof(found->facts));
+		found->facts = run->found[i];
+		found->ends_at_cfi = run->graph.ends_at_cfi;
+		found->is_cut = run->graph.truncated && run->found[i].open;
+	}
+}
+
+static struct found *known(struct reel_synthesis *synthesis, uint64_t address)
+{
+	struct found *found = (struct found *)reel_id_table_find(&synthesis->returns, address);
+
+	return found && reel_code_seen_holds(&synthesis->reader, found->seen) ? found : NULL;
+}
+
+/*
+ * Code with a result is not followed again: what leads to it has the facts that lead on from there.
+ * Facts that were cut off are not used, since others may be found from elsewhere.
+ */
+static bool is_known(void *context, uint64_t address, bool ends_at_cfi)
+{
+	struct reel_synthesis *synthesis = context;
+	struct found *found = known(synthesis, address);
+
+	if (!found || found->is_cut || found->ends_at_cfi != ends_at_cfi)
+		return false;
+	if (found->seen)
+		reel_code_seen_add(synthesis->reader.seen, found->seen);
+	return true;
+}
+
+static void take_known(struct run *run)
+{
+	for (size_t i = 0; i < run->graph.n; i++) {
+		const struct reel_code_node *node = &run->graph.nodes[i];
+
+		if (node->flags & REEL_CODE_KNOWN)
+			run->found[i] = known(run->synthesis, node->address)->facts;
 	}
 }
 
@@ -537,13 +568,15 @@ static bool run_from(struct reel_synthesis *synthesis, uint64_t address,
 		return false;
 	run.least_cfa = called.cfa.plus;
 	run.fp = reel_arch_slot(run.arch, run.arch->fp);
-	if (!reel_code_follow(&synthesis->reader, address, true, &run.graph))
+	if (!reel_code_follow(&synthesis->reader, address, true, is_known, synthesis, &run.graph))
 		return false;
 	run.found = calloc(run.graph.n, sizeof(*run.found));
 	run.times = calloc(run.graph.n, sizeof(*run.times));
 	done = run.found && run.times && reel_code_sort(&run.graph);
-	if (done)
+	if (done) {
+		take_known(&run);
 		settle(&run);
+	}
 	done = done && !run.short_of_memory;
 	if (done) {
 		reel_code_seen_end(&synthesis->reader, seen);
@@ -588,13 +621,6 @@ static uint64_t untouched(const struct reel_arch *arch, const struct reel_facts 
 	return slots;
 }
 
-static struct found *known(struct reel_synthesis *synthesis, uint64_t address)
-{
-	struct found *found = (struct found *)reel_id_table_find(&synthesis->returns, address);
-
-	return found && reel_code_seen_holds(&synthesis->reader, found->seen) ? found : NULL;
-}
-
 static const struct found *find(struct reel_synthesis *synthesis, uint64_t address)
 {
 	struct reel_code_seen *outer = synthesis->reader.seen, *seen;
@@ -621,11 +647,11 @@ static uint64_t untouched_by(struct reel_synthesis *synthesis, uint64_t function
 	const struct found *found = find(synthesis, function);
 	uint64_t slots = UINT64_MAX;
 
-	if (!found || !found->n || !found->whole)
+	if (!found || !found->facts.n || found->facts.open)
 		return 0;
-	for (unsigned i = 0; i < found->n; i++)
+	for (unsigned i = 0; i < found->facts.n; i++)
 		slots &= untouched(synthesis->reader.input.arch,
-				   facts_at(synthesis, found->facts[i]));
+				   facts_at(synthesis, found->facts.facts[i]));
 	return slots;
 }
 
@@ -659,15 +685,15 @@ static void give(struct reel_synthesis *synthesis, const struct found *found,
 {
 	const struct reel_arch *arch = synthesis->reader.input.arch;
 
-	for (unsigned i = 0; i < found->n; i++) {
-		const struct reel_facts *facts = facts_at(synthesis, found->facts[i]);
+	for (unsigned i = 0; i < found->facts.n; i++) {
+		const struct reel_facts *facts = facts_at(synthesis, found->facts.facts[i]);
 		enum reel_synthesized_by told_by;
 		const struct reel_row *row;
 
 		if (!find_by(arch, facts, &told_by) || told_by != by)
 			continue;
 		ret->untouched &= untouched(arch, facts);
-		row = row_of(synthesis, found->facts[i]);
+		row = row_of(synthesis, found->facts.facts[i]);
 		if (row)
 			ret->rows[ret->n++] = (struct reel_synthesized){ .row = row, .by = by };
 	}
@@ -678,10 +704,10 @@ bool reel_returns_facts(struct reel_synthesis *synthesis, uint64_t address,
 {
 	const struct found *found = find(synthesis, address);
 	const struct reel_facts *facts;
-	unsigned n = found ? found->n : 0;
+	unsigned n = found ? found->facts.n : 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		facts = facts_at(synthesis, found->facts[i]);
+		facts = facts_at(synthesis, found->facts.facts[i]);
 		if (expected ? !reel_value_equal(facts->cfa, expected->cfa) ||
 				       !reel_value_equal(facts->return_address,
 							 expected->return_address)
@@ -710,10 +736,10 @@ void reel_synthesis_at(struct reel_synthesis *synthesis, uint64_t address,
 	pthread_mutex_lock(&synthesis->lock);
 	found = find(synthesis, address);
 	if (found) {
-		ret->whole = found->whole;
-		ret->by_fp = found->by_fp;
-		ret->calls = found->calls;
-		ret->passed_on = found->passed_on;
+		ret->whole = !found->facts.open;
+		ret->by_fp = found->facts.by_fp;
+		ret->calls = found->facts.calls;
+		ret->passed_on = found->facts.passed_on;
 		give(synthesis, found, REEL_BY_RETURN, ret);
 		give(synthesis, found, REEL_BY_RECORD, ret);
 		give(synthesis, found, REEL_BY_JUMP, ret);

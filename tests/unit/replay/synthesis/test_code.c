@@ -27,7 +27,7 @@ TEST(unreadable_code_has_no_effects)
 		const struct reel_instruction *instruction;
 
 		fill_stack(byte);
-		assert_true(reel_code_follow(&reader, 0x1000, false, &graph));
+		assert_true(reel_code_follow(&reader, 0x1000, false, NULL, NULL, &graph));
 		assert_int_equal(graph.n, 1);
 		assert_true(graph.nodes[0].flags & REEL_CODE_OPEN);
 		instruction = reel_code_instruction(&graph, &graph.nodes[0]);
