@@ -23,6 +23,7 @@
 struct reached {
 	uint64_t address;
 	uint32_t state; /* number, or MANY */
+	uint8_t size;	/* of the instruction; 0: not decoded */
 	bool jumped_to;
 };
 
@@ -329,34 +330,60 @@ static bool leaves_alike(const struct reel_synthesis *synthesis, uint32_t a, uin
 	       x->saved == y->saved && !memcmp(x->saved_at, y->saved_at, sizeof(x->saved_at));
 }
 
+/* The nodes' numbers by address; NULL if memory is short. */
+static struct reel_sort_key *sort_nodes(const struct reel_code_graph *graph)
+{
+	struct reel_sort_key *keys = malloc(graph->n * sizeof(*keys));
+
+	for (size_t i = 0; keys && i < graph->n; i++)
+		keys[i] = (struct reel_sort_key){ graph->nodes[i].address, i };
+	if (keys && reel_sort_keys(keys, graph->n))
+		return keys;
+	free(keys);
+	return NULL;
+}
+
+static void add_leaving(const struct reel_synthesis *synthesis, uint32_t state, struct entry *entry)
+{
+	if (entry->leaving == REEL_POOL_NONE)
+		entry->leaving = state;
+	else if (!leaves_alike(synthesis, entry->leaving, state))
+		entry->leaving = STATE_MANY;
+}
+
 static struct entry *remember(struct reel_synthesis *synthesis, uint64_t address,
 			      const struct reel_code_graph *graph, const struct node_state *states,
 			      bool settled)
 {
+	struct reel_sort_key *keys;
 	struct entry *entry;
 
 	if (synthesis->n_entry_addresses + graph->n > ADDRESSES_MAX)
 		forget(synthesis);
-	entry = calloc(1, sizeof(*entry) + graph->n * sizeof(entry->reached[0]));
-	if (!entry)
+	keys = sort_nodes(graph);
+	entry = keys ? calloc(1, sizeof(*entry) + graph->n * sizeof(entry->reached[0])) : NULL;
+	if (!entry) {
+		free(keys);
 		return NULL;
+	}
 	entry->entry.id = address;
 	entry->leaves = graph->truncated;
 	entry->leaving = REEL_POOL_NONE;
 	entry->n = graph->n;
 	for (size_t i = 0; i < graph->n; i++) {
-		entry->leaves |= !!(graph->nodes[i].flags & (REEL_CODE_LEAVES | REEL_CODE_OPEN));
-		entry->reached[i].address = graph->nodes[i].address;
-		entry->reached[i].state = settled ? states[i].number : STATE_MANY;
-		entry->reached[i].jumped_to = graph->nodes[i].flags & REEL_CODE_JUMPED_TO;
-		if (!leaves_by_register(graph, &graph->nodes[i]))
-			continue;
-		if (entry->leaving == REEL_POOL_NONE)
-			entry->leaving = entry->reached[i].state;
-		else if (!leaves_alike(synthesis, entry->leaving, entry->reached[i].state))
-			entry->leaving = STATE_MANY;
+		const struct reel_code_node *node = &graph->nodes[keys[i].item];
+
+		entry->leaves |= !!(node->flags & (REEL_CODE_LEAVES | REEL_CODE_OPEN));
+		entry->reached[i] = (struct reached){
+			.address = node->address,
+			.state = settled ? states[keys[i].item].number : STATE_MANY,
+			.size = reel_code_instruction(graph, node)->size,
+			.jumped_to = node->flags & REEL_CODE_JUMPED_TO,
+		};
+		if (leaves_by_register(graph, node))
+			add_leaving(synthesis, entry->reached[i].state, entry);
 	}
-	qsort(entry->reached, entry->n, sizeof(entry->reached[0]), compare_reached);
+	free(keys);
 	if (!reel_id_table_insert(&synthesis->entries, &entry->entry)) {
 		free(entry);
 		return NULL;
@@ -509,7 +536,6 @@ static const struct reached *last_reached(const struct entry *entry, uint64_t ad
 
 bool reel_synthesis_holds(struct reel_synthesis *synthesis, uint64_t entry, uint64_t address)
 {
-	struct reel_instruction instruction;
 	const struct reached *reached;
 	const struct entry *found;
 	bool holds;
@@ -517,8 +543,7 @@ bool reel_synthesis_holds(struct reel_synthesis *synthesis, uint64_t entry, uint
 	pthread_mutex_lock(&synthesis->lock);
 	found = entry_of(synthesis, entry);
 	reached = found ? last_reached(found, address) : NULL;
-	holds = reached && reel_code_decode(&synthesis->reader, reached->address, &instruction) &&
-		address - reached->address < instruction.size;
+	holds = reached && address - reached->address < reached->size;
 	pthread_mutex_unlock(&synthesis->lock);
 	return holds;
 }
