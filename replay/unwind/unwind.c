@@ -227,6 +227,7 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 	if (input->cache) {
 		walk.seen = &input->cache->seen;
 		walk.seen->begun = false;
+		input->cache->trace = (input->cache->trace + 1) | CACHED_TRACE;
 	}
 	again = walk;
 	begin.pc = state->pc;

@@ -97,8 +97,25 @@ struct cached_call {
 
 #define CACHED_CALL_BITS 12
 
+/* The targets of the calls before an address that stacks contain; the same words are searched for
+ * every frame and in every trace. */
+#define CACHED_TARGETS_MAX 4 /* more do not end at one address */
+
+struct cached_word {
+	uint64_t pc;
+	uint64_t stamp; /* a space's state, or a trace if its code may change; 0: empty */
+	uint64_t targets[CACHED_TARGETS_MAX];
+	unsigned n; /* 0: it is not behind a call with a target */
+};
+
+#define CACHED_WORD_BITS 10
+/* Of the numbers of traces. */
+#define CACHED_TRACE ((uint64_t)1 << 63)
+
 struct reel_unwind_cache {
 	struct cached_call calls[1 << CACHED_CALL_BITS];
+	struct cached_word words[1 << CACHED_WORD_BITS];
+	uint64_t trace; /* the present one's stamp */
 	struct cached_range ranges[1 << CACHED_RANGE_BITS];
 	struct cached_row *entries; /* 1 << CACHED_ROW_BITS, each aligned to its size */
 	void *memory;

@@ -3,6 +3,7 @@
  * Steps without CFI, by analyzing the code (replay/synthesis/).  A result is used only if its
  * address follows a call that can have led here.
  */
+#include "replay/unwind/unwind_cache.h"
 #include "replay/unwind/unwind_internal.h"
 
 /* For all frames of a walk. */
@@ -255,41 +256,66 @@ void reel_walk_note_other_sps(struct reel_walk *walk, const struct reel_code *co
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
-/* Removes calls from `calls`, which end at `pc`, up to the first with a target. */
-static bool next_target(const struct reel_walk *walk, const struct reel_code *there, uint64_t pc,
-			uint32_t *calls, uint64_t *ret)
+/* Sets the targets of the calls before `pc`.  *lasts_ret: they stay in this state of the space, as
+ * those in files do. */
+static void find_targets(const struct reel_walk *walk, uint64_t pc, struct cached_word *word,
+			 bool *lasts_ret)
 {
 	const struct reel_arch *arch = walk->input->arch;
+	struct reel_code there = { .id = UINT64_MAX }; /* stays so without code */
+	uint32_t calls = 0;
 
-	while (*calls) {
-		unsigned i = (unsigned)__builtin_ctz(*calls);
+	word->n = 0;
+	if (reel_walk_is_behind_call(walk, pc, &there) && there.synthesis)
+		calls = reel_walk_calls_before(walk, &there, pc);
+	for (; calls && word->n < CACHED_TARGETS_MAX; calls &= calls - 1) {
+		unsigned i = (unsigned)__builtin_ctz(calls);
+		uint64_t *target = &word->targets[word->n];
 
-		*calls &= *calls - 1;
 		if (i < arch->n_calls &&
-		    reel_synthesis_call_target(there->synthesis, pc - there->bias,
-					       arch->calls[i].size, ret)) {
-			*ret += there->bias;
-			return true;
+		    reel_synthesis_call_target(there.synthesis, pc - there.bias,
+					       arch->calls[i].size, target)) {
+			*target += there.bias;
+			word->n++;
 		}
 	}
-	return false;
+	*lasts_ret = there.id && walk->input->generation;
 }
 
-/* The row from the call before `caller`, by the called function's changes to the stack up to here,
+/* The same, which may be known; in `made` if it cannot be cached. */
+static const struct cached_word *targets_before(const struct reel_walk *walk, uint64_t pc,
+						struct cached_word *made)
+{
+	struct reel_unwind_cache *cache = walk->input->cache;
+	uint64_t generation = walk->input->generation;
+	struct cached_word *word = made;
+	bool lasts;
+
+	if (cache) {
+		word = &cache->words[pc * 0x9e3779b97f4a7c15 >> (64 - CACHED_WORD_BITS)];
+		if (word->pc == pc && word->stamp &&
+		    (word->stamp == generation || word->stamp == cache->trace))
+			return word;
+	}
+	find_targets(walk, pc, word, &lasts);
+	word->pc = pc;
+	word->stamp = lasts ? generation : cache ? cache->trace : 0;
+	return word;
+}
+
+/* The row from the call before `word`, by the called function's changes to the stack up to here,
  * or up to its jump; NULL if none.  `most`: as of search_words. */
 static const struct reel_row *row_by_call(const struct reel_walk *walk,
 					  const struct reel_code *here,
-					  const struct reel_code *there,
-					  const struct reel_unwind_state *caller,
-					  enum reel_led_by most, enum reel_led_by *ret)
+					  const struct cached_word *word, enum reel_led_by most,
+					  enum reel_led_by *ret)
 {
 	const struct reel_unwind_input *input = walk->input;
 	const struct reel_row *row = NULL;
-	uint32_t calls = reel_walk_calls_before(walk, there, caller->pc);
-	uint64_t target;
 
 	*ret = REEL_LED_BY_CALL;
-	while (!row && next_target(walk, there, caller->pc, &calls, &target)) {
+	for (unsigned i = 0; !row && i < word->n; i++) {
+		uint64_t target = word->targets[i];
 		struct reel_code called = { 0 };
 
 		input->find_code(input->context, target, &called);
@@ -327,23 +353,20 @@ static bool try_deeper(const struct reel_walk *walk, const struct reel_row *row,
 	       reel_walk_is_nothing_between(walk, walk->state->registers[sp], at, 0);
 }
 
-/* Reads the word at `at` if it is a return address after a call with a target; otherwise false. */
-static bool read_called(const struct reel_walk *walk, uint64_t at, uint64_t *pc_ret,
-			struct reel_code *there_ret)
+/* Reads the word at `at` if it is a return address after a call with a target; otherwise NULL. */
+static const struct cached_word *read_called(const struct reel_walk *walk, uint64_t at,
+					     struct cached_word *made)
 {
 	const struct reel_unwind_input *input = walk->input;
-	uint64_t word, ignored;
-	uint32_t calls;
+	const struct cached_word *found;
+	uint64_t word;
 
 	/* A frame may have pages that were never touched; most words are not code addresses, and
 	 * many were scrubbed. */
 	if (!reel_memory_read(input->memory, at, input->arch->word_size, &word) || word <= 1)
-		return false;
-	*pc_ret = reel_walk_strip(walk, word);
-	if (!reel_walk_is_behind_call(walk, *pc_ret, there_ret) || !there_ret->synthesis)
-		return false;
-	calls = reel_walk_calls_before(walk, there_ret, *pc_ret);
-	return next_target(walk, there_ret, *pc_ret, &calls, &ignored);
+		return NULL;
+	found = targets_before(walk, reel_walk_strip(walk, word), made);
+	return found->n ? found : NULL;
 }
 
 /* Number of words from `at` on already examined and excluded. */
@@ -440,20 +463,22 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 		struct reel_unwind_state caller;
 		const struct reel_walk *where;
 		const struct reel_row *row;
-		struct reel_code there;
+		const struct cached_word *word;
+		struct cached_word made;
 		enum reel_led_by way;
-		uint64_t pc;
 
 		n = count_excluded(walk, at, left);
 		if (n)
 			continue;
 		n = 1;
-		if (!read_called(walk, at, &pc, &there)) {
+		word = read_called(walk, at, &made);
+		if (!word) {
 			note_passed(walk, at, 1);
 			continue;
 		}
-		caller = (struct reel_unwind_state){ .pc = pc };
-		row = row_by_call(walk, code, &there, &caller, most, &way);
+		caller.pc = word->pc;
+		caller.known = 0;
+		row = row_by_call(walk, code, word, most, &way);
 		if (!row || (way && !most))
 			continue;
 		where = way ? &leaving : walk;

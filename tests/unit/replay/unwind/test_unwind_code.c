@@ -1026,7 +1026,7 @@ TEST(test_searched_once)
 	begin_at(&w, 0x4002, STACK_WORD(0));
 	set(&w, 6, STACK_WORD(10));
 	for (int i = 0; i < 512; i++)
-		w.stack[i] = 0x111111;
+		w.stack[i] = 0x111111 + 16 * (uint64_t)i;
 	for (int i = 10; i < 100; i += 10) {
 		w.stack[i] = i < 90 ? STACK_WORD(i + 10) : 0;
 		w.stack[i + 1] = i < 90 ? BIAS + 0x4002 : 0;
