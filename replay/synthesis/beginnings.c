@@ -137,7 +137,7 @@ static bool is_boundary(struct reel_synthesis *synthesis, uint64_t place)
 	while (at < place) {
 		if (reel_code_decode(&synthesis->reader, at, &instruction))
 			at += instruction.size;
-		else if (synthesis->reader.size)
+		else if (synthesis->reader.is_readable)
 			at += synthesis->reader.input.arch->code_align;
 		else
 			return false;
@@ -157,7 +157,7 @@ static void find_record(struct reel_synthesis *synthesis, uint64_t address,
 
 		/* Stop where code was not recorded: the function may begin there. */
 		if (!reel_entry_makes_record(synthesis, at)) {
-			if (!synthesis->reader.size)
+			if (!synthesis->reader.is_readable)
 				break;
 			continue;
 		}

@@ -7,54 +7,66 @@
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Reads fewer bytes at the end of the code. */
-static bool fill(struct reel_code_reader *reader, uint64_t address)
+static bool read(const struct reel_code_reader *reader, uint64_t address, size_t size,
+		 uint8_t *bytes_ret)
 {
-	for (size_t size = sizeof(reader->bytes); size; size /= 2) {
-		if (reader->input.read_code(reader->input.module, address, size, reader->bytes)) {
-			reader->begin = address;
-			reader->size = size;
-			return true;
-		}
-	}
-	reader->size = 0;
-	return false;
+	return reader->input.read_code(reader->input.module, address, size, bytes_ret);
 }
 
-/* The bytes from `address` on: the largest instruction's size unless the code ends. */
-static size_t bytes_at(struct reel_code_reader *reader, uint64_t address, const uint8_t **ret)
+/* Reads fewer bytes at the end of the code. */
+static void fill_from(const struct reel_code_reader *reader, uint64_t address,
+		      struct reel_code_window *window)
 {
-	uint64_t into = address - reader->begin;
+	size_t size = REEL_CODE_WINDOW / 2;
 
-	if (into >= reader->size || reader->size - into < REEL_INSTRUCTION_SIZE_MAX) {
-		/* More bytes may follow a window of half the size. */
-		if (!fill(reader, address))
-			return 0;
-		into = 0;
-		if (reader->size < REEL_INSTRUCTION_SIZE_MAX) {
-			size_t more = reader->size;
-
-			while (more && reader->size < REEL_INSTRUCTION_SIZE_MAX) {
-				if (reader->input.read_code(reader->input.module,
-							    address + reader->size, more,
-							    reader->bytes + reader->size))
-					reader->size += more;
-				else
-					more /= 2;
-			}
-		}
+	while (size && !read(reader, address, size, window->bytes))
+		size /= 2;
+	window->begin = address;
+	window->size = size;
+	/* More bytes may follow a part of half the size. */
+	while (size && window->size < REEL_INSTRUCTION_SIZE_MAX) {
+		if (read(reader, address + window->size, size, window->bytes + window->size))
+			window->size += size;
+		else
+			size /= 2;
 	}
-	*ret = reader->bytes + into;
-	return reader->size - into;
+}
+
+/* Bytes around an address; those after it that an instruction may need, unless the code ends. */
+static void fill(const struct reel_code_reader *reader, uint64_t address,
+		 struct reel_code_window *window)
+{
+	uint64_t begin = address & ~(uint64_t)(REEL_CODE_WINDOW / 2 - 1);
+
+	if (read(reader, begin, REEL_CODE_WINDOW, window->bytes)) {
+		window->begin = begin;
+		window->size = REEL_CODE_WINDOW;
+	} else {
+		fill_from(reader, address, window);
+	}
+}
+
+/* The window that has the bytes from `address` on, if there are any. */
+static const struct reel_code_window *window_at(struct reel_code_reader *reader, uint64_t address)
+{
+	struct reel_code_window *window =
+		&reader->windows[address / (REEL_CODE_WINDOW / 2) % REEL_CODE_WINDOWS];
+	uint64_t into = address - window->begin;
+
+	if (into >= window->size || window->size - into < REEL_INSTRUCTION_SIZE_MAX)
+		fill(reader, address, window);
+	return window;
 }
 
 bool reel_code_decode(struct reel_code_reader *reader, uint64_t address,
 		      struct reel_instruction *ret)
 {
-	const uint8_t *bytes;
-	size_t size = bytes_at(reader, address, &bytes), used;
-	bool decoded = size && reel_decode(reader->decoder, bytes, size, address, ret);
+	const struct reel_code_window *window = window_at(reader, address);
+	size_t into = (size_t)(address - window->begin), size = window->size - into, used;
+	bool decoded =
+		size && reel_decode(reader->decoder, window->bytes + into, size, address, ret);
 
+	reader->is_readable = size;
 	used = size < REEL_INSTRUCTION_SIZE_MAX ? size : REEL_INSTRUCTION_SIZE_MAX;
 	used = decoded ? ret->size : used;
 	if (used)
@@ -75,7 +87,8 @@ struct follower {
 	void *context;
 	/* Addresses for which the presence of CFI is known. */
 	uint64_t known_begin, known_end;
-	uint32_t *open; /* nodes still to visit */
+	uint64_t last_without; /* the last address without CFI */
+	uint32_t *open;	       /* nodes still to visit */
 	size_t n_open, open_capacity;
 	bool short_of_memory;
 };
@@ -109,14 +122,16 @@ static bool has_cfi(struct follower *follower, uint64_t address)
 {
 	struct reel_cfi_row row;
 
-	if (!follower->use_cfi)
+	if (!follower->use_cfi || address == follower->last_without)
 		return false;
 	reel_code_seen_note_source(follower->reader, address);
 	if (address - follower->known_begin < follower->known_end - follower->known_begin)
 		return true;
 	if (follower->reader->input.find_row(follower->reader->input.rows, address, &row) !=
-	    REEL_CFI_FOUND)
+	    REEL_CFI_FOUND) {
+		follower->last_without = address;
 		return false;
+	}
 	follower->known_begin = row.fde_begin;
 	follower->known_end = row.fde_end;
 	return true;
@@ -275,7 +290,7 @@ static void look_at(struct follower *follower, uint32_t number)
 	if (!reel_code_decode(follower->reader, address, &instruction)) {
 		node->flags |= REEL_CODE_OPEN;
 		/* Code of another module, not available here. */
-		if (!follower->reader->size && node->flags & REEL_CODE_JUMPED_TO)
+		if (!follower->reader->is_readable && node->flags & REEL_CODE_JUMPED_TO)
 			node->flags |= REEL_CODE_LEAVES;
 		instruction = (struct reel_instruction){
 			.flow = REEL_FLOW_END,
@@ -315,7 +330,11 @@ bool reel_code_follow(struct reel_code_reader *reader, uint64_t begin, bool use_
 		      void *context, struct reel_code_graph *ret)
 {
 	struct follower follower = {
-		.reader = reader, .graph = ret, .is_known = is_known, .context = context
+		.reader = reader,
+		.graph = ret,
+		.is_known = is_known,
+		.context = context,
+		.last_without = UINT64_MAX,
 	};
 
 	*ret = (struct reel_code_graph){ 0 };

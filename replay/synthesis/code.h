@@ -6,7 +6,15 @@
 #include "replay/synthesis/instruction.h"
 #include "replay/synthesis/synthesis.h"
 
-#define REEL_CODE_WINDOW 256
+/* Code is read in parts: the targets of calls are also looked at. */
+#define REEL_CODE_WINDOW  256
+#define REEL_CODE_WINDOWS 8
+
+struct reel_code_window {
+	uint64_t begin;
+	size_t size; /* 0: none */
+	uint8_t bytes[REEL_CODE_WINDOW];
+};
 
 /* Code on which a result depends (seen.c): of a source, or readable bytes, or unreadable. */
 struct reel_code_part {
@@ -31,10 +39,8 @@ struct reel_code_reader {
 	uint64_t state; /* of the code: counts from 1 */
 	uint64_t n_seen;
 	struct reel_code_seen *seen; /* gets the parts that are read; may be NULL */
-	/* The bytes read last. */
-	uint64_t begin;
-	size_t size;
-	uint8_t bytes[REEL_CODE_WINDOW];
+	bool is_readable;	     /* the address decoded last */
+	struct reel_code_window windows[REEL_CODE_WINDOWS];
 };
 
 /* The instruction at an address; false if it is unreadable or unknown. */

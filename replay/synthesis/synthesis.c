@@ -76,7 +76,8 @@ void reel_synthesis_changed(struct reel_synthesis *synthesis)
 	if (synthesis->n_returns + synthesis->n_entry_addresses > REEL_SYNTHESIS_KEPT_MAX)
 		forget(synthesis);
 	reel_beginnings_free(synthesis);
-	synthesis->reader.size = 0;
+	for (unsigned i = 0; i < REEL_CODE_WINDOWS; i++)
+		synthesis->reader.windows[i].size = 0;
 	synthesis->reader.state++;
 	pthread_mutex_unlock(&synthesis->lock);
 }
