@@ -104,9 +104,10 @@ static void put_section_header(struct image *image, const struct image_section *
 
 /* ---- sections ----------------------------------------------------------------------------- */
 
-static void align(struct image *image)
+static void align(struct image *image, size_t size)
 {
-	while (image->out->size % 8)
+	/* Without memory, it does not grow. */
+	while (image->out->size % size && !image->out->failed)
 		reel_buffer_u8(image->out, 0);
 }
 
@@ -115,7 +116,7 @@ static struct image_section *begin_section(struct image *image, const char *name
 {
 	struct image_section *section = &image->sections[image->n++];
 
-	align(image);
+	align(image, 8);
 	*section = (struct image_section){ .name = (uint32_t)image->names.size,
 					   .type = type,
 					   .offset = image->out->size,
@@ -143,8 +144,7 @@ static void put_build_id(struct image *image)
 	put(image->out, image, 4, NT_GNU_BUILD_ID);
 	reel_buffer_append(image->out, "GNU", 4);
 	reel_buffer_append(image->out, build_id.data, build_id.size);
-	while (image->out->size % 4)
-		reel_buffer_u8(image->out, 0);
+	align(image, 4);
 	end_section(image);
 }
 
@@ -418,7 +418,7 @@ struct reel_error *reel_embedded_image_write(const struct reel_embedded_input *i
 	if (!image.sections)
 		return reel_error_no_memory();
 	put_sections(&image, input, limit);
-	align(&image);
+	align(&image, 8);
 	sections_at = ret->size;
 	for (size_t i = 0; i < image.n; i++)
 		put_section_header(&image, &image.sections[i]);

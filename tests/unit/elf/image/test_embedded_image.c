@@ -196,8 +196,11 @@ TEST(limits_are_kept)
 
 	assert_success(reel_elf_file_open("/proc/self/exe", &input.file));
 	assert_error(reel_embedded_image_write(&input, 100, &image), REEL_ERROR_UNSUPPORTED);
-	reel_elf_file_close(input.file);
 	reel_buffer_free(&image);
+	/* A buffer without memory does not grow, to any alignment. */
+	image = (struct reel_buffer){ .size = 1, .failed = true };
+	assert_error(reel_embedded_image_write(&input, LIMIT, &image), REEL_ERROR_NO_MEMORY);
+	reel_elf_file_close(input.file);
 }
 
 RUN_TESTS()
