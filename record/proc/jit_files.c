@@ -282,15 +282,18 @@ static struct reel_error *parse_map(struct reading *reading, int fd)
 {
 	struct reel_jit_position *position = &reading->state->position;
 	struct reel_perf_map map = { .skips = position->skips };
-	static uint8_t bytes[MAP_PIECE];
-	size_t size = read_at(fd, position->offset, bytes, sizeof(bytes)), taken;
-	struct reel_error *error =
-		reel_perf_map_parse(&map, bytes, size, report_line, reading, &taken);
+	_cleanup_free_ uint8_t *bytes = malloc(MAP_PIECE);
+	struct reel_error *error;
+	size_t size, taken;
 
+	if (!bytes)
+		return reel_error_no_memory();
+	size = read_at(fd, position->offset, bytes, MAP_PIECE);
+	error = reel_perf_map_parse(&map, bytes, size, report_line, reading, &taken);
 	position->offset += taken;
 	position->skips = map.skips;
 	reading->state->n_bad += map.n_bad;
-	reading->state->has_more = size == sizeof(bytes);
+	reading->state->has_more = size == MAP_PIECE;
 	return error;
 }
 
@@ -298,23 +301,27 @@ static struct reel_error *parse_dump(struct reading *reading, int fd)
 {
 	const struct reel_jitdump_visitor visitor = { report_function, report_move, reading };
 	struct reel_jit_position *position = &reading->state->position;
-	static uint8_t bytes[DUMP_PIECE];
+	_cleanup_free_ uint8_t *bytes = malloc(DUMP_PIECE);
 	struct reel_jitdump dump = { 0 };
-	/* The file's header is at its start. */
-	size_t size = read_at(fd, 0, bytes, REEL_JITDUMP_HEADER);
+	struct reel_error *error;
 	uint64_t taken;
-	struct reel_error *error = reel_jitdump_parse(&dump, bytes, size, &visitor, &taken);
+	size_t size;
 
+	if (!bytes)
+		return reel_error_no_memory();
+	/* The file's header is at its start. */
+	size = read_at(fd, 0, bytes, REEL_JITDUMP_HEADER);
+	error = reel_jitdump_parse(&dump, bytes, size, &visitor, &taken);
 	if (error || !dump.has_header)
 		return error;
 	if (position->offset < taken)
 		position->offset = taken;
 	reading->has_cpu_times = dump.has_cpu_times;
-	size = read_at(fd, position->offset, bytes, sizeof(bytes));
+	size = read_at(fd, position->offset, bytes, DUMP_PIECE);
 	error = reel_jitdump_parse(&dump, bytes, size, &visitor, &taken);
 	position->offset += taken;
 	reading->state->n_bad += dump.n_bad;
-	reading->state->has_more = taken && size == sizeof(bytes);
+	reading->state->has_more = taken && size == DUMP_PIECE;
 	return error;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/proc/jit_list.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -255,17 +256,23 @@ static void read_wanted(uint32_t pid, const struct reel_jit_list_question *quest
 			const struct reel_jit_list_visitor *visitor,
 			struct reel_jit_list_state *state)
 {
-	static struct image image;
+	/* Large, and seldom needed: as a static variable it would count for each helper's limit of
+	 * memory. */
+	_cleanup_free_ struct image *image = question->n_wanted ? malloc(sizeof(*image)) : NULL;
 
-	image.pid = pid;
-	image.bytes_read = 0;
-	while (state->n_read < question->n_wanted && image.bytes_read < BYTES_ENOUGH) {
+	if (!image) {
+		state->n_read = state->n_bad = question->n_wanted;
+		return;
+	}
+	image->pid = pid;
+	image->bytes_read = 0;
+	while (state->n_read < question->n_wanted && image->bytes_read < BYTES_ENOUGH) {
 		bool is_read;
 
-		image.entry = question->wanted[state->n_read++];
-		is_read = read_sections(&image) && read_symbols(&image) && read_frames(&image);
-		if (is_still(pid, &image.entry))
-			state->n_bad += !is_read || !report(&image, visitor);
+		image->entry = question->wanted[state->n_read++];
+		is_read = read_sections(image) && read_symbols(image) && read_frames(image);
+		if (is_still(pid, &image->entry))
+			state->n_bad += !is_read || !report(image, visitor);
 	}
 }
 
