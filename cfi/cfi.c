@@ -166,6 +166,7 @@ static struct reel_error *build_indices(struct reel_cfi *cfi)
 
 	for (size_t i = 0; i < SOURCES && !error; i++)
 		error = reel_cfi_index_build(&cfi->sources[i].data, cfi->text_begin, cfi->text_end,
+					     i == SOURCE_EH ? cfi->header.n : 0,
 					     &cfi->sources[i].index);
 	if (error)
 		free_indices(cfi);

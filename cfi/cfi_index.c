@@ -260,13 +260,18 @@ static bool in_order(const struct cfi_segment *segments, size_t n, bool disjoint
 }
 
 struct reel_error *reel_cfi_index_build(const struct cfi_data *data, uint64_t text_begin,
-					uint64_t text_end, struct cfi_index *ret)
+					uint64_t text_end, size_t expected, struct cfi_index *ret)
 {
 	struct scan scan = { .data = data, .text_begin = text_begin, .text_end = text_end };
 	struct flatten f = { 0 };
-	struct reel_error *error = scan_section(&scan);
+	struct reel_error *error;
 
 	*ret = (struct cfi_index){ 0 };
+	if (expected) {
+		scan.found = calloc(expected, sizeof(*scan.found));
+		scan.capacity = scan.found ? expected : 0;
+	}
+	error = scan_section(&scan);
 	if (error) {
 		free(scan.found);
 		return error;

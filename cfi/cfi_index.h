@@ -19,10 +19,11 @@ struct cfi_index {
 /*
  * Reads a whole section.  FDEs may be in any order, be empty, be outside of [text_begin, text_end)
  * (ignored, if that range is not empty) and overlap: an address belongs to the FDE that begins
- * last.  The only error is NO_MEMORY.
+ * last.  The only error is NO_MEMORY.  There is room for `expected` FDEs from the beginning.
  */
 struct reel_error *reel_cfi_index_build(const struct cfi_data *data, uint64_t text_begin,
-					uint64_t text_end, struct cfi_index *ret) REEL_MUST_CHECK;
+					uint64_t text_end, size_t expected,
+					struct cfi_index *ret) REEL_MUST_CHECK;
 void reel_cfi_index_free(struct cfi_index *index);
 /* The first segment that ends after `address`: it holds the address or begins after it.  `n` if
  * all end earlier. */

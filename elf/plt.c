@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/dwarf_cursor.h"
+#include "base/text.h"
 #include "elf/elf_sections.h"
 #include "elf/plt.h"
 
@@ -54,6 +55,7 @@ uint64_t reel_operand_address(unsigned kind, const uint8_t *code, uint64_t addre
 struct stubs {
 	struct reel_elf_file *file;
 	const struct reel_arch *arch;
+	struct reel_texts *texts;
 	uint64_t got; /* DT_PLTGOT */
 	struct reel_plt_stub *all;
 	size_t n, capacity;
@@ -147,44 +149,76 @@ static struct reel_error *read_code(struct stubs *stubs)
 
 /* ---- relocations ---------------------------------------------------------------------- */
 
-/* A section of relocations, with its symbols. */
+/* A section of relocations, with its symbols: tables of a whole program, of which few are needed. */
 struct relocations {
 	bool big_endian, has_addends;
 	unsigned word; /* bytes */
-	Elf_Data *symbols;
-	const char *strings;
-	size_t strings_size; /* up to and including the last NUL */
+	size_t symbol_size;
+	struct reel_section symbols, strings;
+	uint64_t names_left; /* bytes */
 };
 
-static void open_symbols(Elf *elf, const GElf_Shdr *relocations, struct relocations *ret)
+/* A name is used for one or two words. */
+#define NAMES_MAX  4
+#define NAMES_FREE (64u << 10)
+
+static struct reel_error *open_symbols(const struct reel_elf_sections *sections,
+				       struct reel_elf_file *file, const GElf_Shdr *relocations,
+				       struct relocations *ret)
 {
-	Elf_Scn *section = elf_getscn(elf, relocations->sh_link);
-	GElf_Shdr header;
-	Elf_Data *strings;
+	Elf_Scn *section = elf_getscn(sections->elf, relocations->sh_link);
+	GElf_Shdr header, strings;
 
 	if (!section || !gelf_getshdr(section, &header) ||
 	    (header.sh_type != SHT_DYNSYM && header.sh_type != SHT_SYMTAB))
-		return;
-	ret->symbols = elf_getdata(section, NULL);
-	section = elf_getscn(elf, header.sh_link);
-	strings = section ? elf_getdata(section, NULL) : NULL;
-	if (!strings || !strings->d_buf)
-		return;
-	ret->strings = strings->d_buf;
-	ret->strings_size = strings->d_size;
-	while (ret->strings_size && ret->strings[ret->strings_size - 1])
-		ret->strings_size--;
+		return NULL;
+	section = elf_getscn(sections->elf, header.sh_link);
+	if (!section || !gelf_getshdr(section, &strings))
+		return NULL;
+	ret->symbol_size = gelf_fsize(sections->elf, ELF_T_SYM, 1, EV_CURRENT);
+	TRY(reel_elf_file_open_section(file, reel_elf_section_name(sections, &header),
+				       &ret->symbols));
+	TRY(reel_elf_file_open_section(file, reel_elf_section_name(sections, &strings),
+				       &ret->strings));
+	ret->names_left = NAMES_FREE + NAMES_MAX * ret->strings.size;
+	return NULL;
 }
 
-static const char *symbol_name(const struct relocations *from, uint64_t index)
+static void close_symbols(struct relocations *relocations)
 {
-	GElf_Sym symbol;
+	reel_section_close(&relocations->symbols);
+	reel_section_close(&relocations->strings);
+}
 
-	if (!from->symbols || index > INT32_MAX ||
-	    !gelf_getsym(from->symbols, (int)index, &symbol) ||
-	    symbol.st_name >= from->strings_size || !from->strings[symbol.st_name])
+/* NULL: none. */
+static struct reel_error *symbol_name(const struct stubs *stubs, struct relocations *from,
+				      uint64_t index, const char **ret)
+{
+	/* Elf32_Sym and Elf64_Sym begin with st_name. */
+	const uint8_t *symbol = reel_section_need(&from->symbols, index * from->symbol_size, 4);
+	const char *name = NULL;
+	uint32_t offset;
+
+	/* libelf has converted what is not in pages. */
+	if (symbol && from->symbols.pages)
+		offset = (uint32_t)reel_load_target(symbol, 4, from->big_endian);
+	else if (symbol)
+		memcpy(&offset, symbol, sizeof(offset));
+	if (symbol)
+		name = reel_section_string(&from->strings, offset);
+	*ret = NULL;
+	if (reel_section_is_short_of_memory(&from->symbols) ||
+	    reel_section_is_short_of_memory(&from->strings))
+		return reel_error_no_memory();
+	if (!name || !*name)
 		return NULL;
-	return from->strings + symbol.st_name;
+	if (strlen(name) > from->names_left)
+		return reel_error_create(REEL_ERROR_UNSUPPORTED,
+					 "%s: names of PLT stubs overlap: not written by a linker",
+					 reel_elf_file_path(stubs->file));
+	from->names_left -= strlen(name);
+	*ret = reel_texts_add_string(stubs->texts, name);
+	return *ret ? NULL : reel_error_no_memory();
 }
 
 static int by_slot(const void *left, const void *right)
@@ -203,8 +237,8 @@ static int by_address(const void *left, const void *right)
 
 /* Elf64_Rela and the like: place, symbol and type, and without a symbol an address, which Elf32_Rel
  * has in the place itself. */
-static void take_relocation(struct stubs *stubs, const struct relocations *from,
-			    const uint8_t *bytes)
+static struct reel_error *take_relocation(struct stubs *stubs, struct relocations *from,
+					  const uint8_t *bytes)
 {
 	struct reel_plt_stub key = {
 		.slot = reel_load_target(bytes, from->word, from->big_endian),
@@ -216,14 +250,14 @@ static void take_relocation(struct stubs *stubs, const struct relocations *from,
 
 	/* Most are of data. */
 	if (key.slot < stubs->all->slot || key.slot > end[-1].slot)
-		return;
+		return NULL;
 	stub = bsearch(&key, stubs->all, stubs->n, sizeof(key), by_slot);
 	if (!stub)
-		return;
+		return NULL;
 	while (stub > stubs->all && stub[-1].slot == key.slot)
 		stub--;
 	if (symbol)
-		key.name = symbol_name(from, symbol);
+		TRY(symbol_name(stubs, from, symbol, &key.name));
 	else if (from->has_addends)
 		key.target = reel_load_target(bytes + 2 * from->word, from->word, from->big_endian);
 	else if (reel_elf_file_read(stubs->file, key.slot, from->word, word))
@@ -232,10 +266,11 @@ static void take_relocation(struct stubs *stubs, const struct relocations *from,
 		stub->name = key.name;
 		stub->target = key.target;
 	}
+	return NULL;
 }
 
-static void take_relocations(struct stubs *stubs, const struct relocations *from,
-			     const struct reel_section *section)
+static struct reel_error *take_relocations(struct stubs *stubs, struct relocations *from,
+					   const struct reel_section *section)
 {
 	const size_t size = (from->has_addends ? 3 : 2) * from->word;
 	uint8_t bytes[8 * 24 * 32];
@@ -245,8 +280,9 @@ static void take_relocations(struct stubs *stubs, const struct relocations *from
 	for (uint64_t at = 0; (n = reel_section_copy(section, at, chunk, bytes)) >= size;
 	     at += n / size * size) {
 		for (size_t i = 0; i + size <= n; i += size)
-			take_relocation(stubs, from, bytes + i);
+			TRY(take_relocation(stubs, from, bytes + i));
 	}
+	return NULL;
 }
 
 static struct reel_error *read_relocations(struct stubs *stubs)
@@ -255,9 +291,10 @@ static struct reel_error *read_relocations(struct stubs *stubs)
 	static const char *const names[] = { ".rela.dyn", ".rel.dyn",  ".rela.iplt",
 					     ".rel.iplt", ".rela.plt", ".rel.plt" };
 	struct reel_elf_sections sections;
+	struct reel_error *error = NULL;
 
 	reel_elf_sections_open(reel_elf_file_handle(stubs->file), &sections);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !error; i++) {
 		struct relocations from = {
 			.big_endian = reel_elf_file_big_endian(stubs->file),
 			.has_addends = names[i][4] == 'a',
@@ -268,19 +305,22 @@ static struct reel_error *read_relocations(struct stubs *stubs)
 
 		if (!reel_elf_sections_header(&sections, names[i], &header))
 			continue;
-		open_symbols(sections.elf, &header, &from);
 		TRY(reel_elf_file_open_section(stubs->file, names[i], &section));
-		take_relocations(stubs, &from, &section);
+		error = open_symbols(&sections, stubs->file, &header, &from);
+		if (!error)
+			error = take_relocations(stubs, &from, &section);
+		close_symbols(&from);
 		reel_section_close(&section);
 	}
-	return NULL;
+	return error;
 }
 
-struct reel_error *reel_plt_read(struct reel_elf_file *file, struct reel_plt_stub **ret,
-				 size_t *n_ret)
+struct reel_error *reel_plt_read(struct reel_elf_file *file, struct reel_texts *texts,
+				 struct reel_plt_stub **ret, size_t *n_ret)
 {
 	struct stubs stubs = {
 		.file = file,
+		.texts = texts,
 		.arch = reel_arch_by_machine(reel_elf_file_machine(file),
 					     reel_elf_file_word_bits(file)),
 	};

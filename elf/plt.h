@@ -12,15 +12,18 @@
 struct reel_plt_stub {
 	uint64_t begin, end;
 	uint64_t slot; /* the GOT's word */
-	/* The function's name, in the file's string table; NULL: `target` is where the word leads,
-	 * or the resolver that decides (IRELATIVE). */
+	/* The function's name; NULL: `target` is where the word leads, or the resolver that decides
+	 * (IRELATIVE). */
 	const char *name;
 	uint64_t target;
 };
 
-/* The stubs that a relocation names, ascending; the caller frees them. */
-struct reel_error *reel_plt_read(struct reel_elf_file *file, struct reel_plt_stub **ret,
-				 size_t *n_ret) REEL_MUST_CHECK;
+struct reel_texts;
+
+/* The stubs that a relocation names, ascending; the caller frees them.  Their names are added to the
+ * texts: the file's tables of symbols and strings are large, and only a few names are needed. */
+struct reel_error *reel_plt_read(struct reel_elf_file *file, struct reel_texts *texts,
+				 struct reel_plt_stub **ret, size_t *n_ret) REEL_MUST_CHECK;
 
 /*
  * The address named by the operand at `code`, which is at `address`: a call's target; for a PLT

@@ -13,15 +13,9 @@
 #include "elf/section.h"
 #include "elf/symbol_table.h"
 
-struct candidate {
-	uint64_t address, size;
-	uint64_t limit; /* end of its section */
-	const char *name;
-	uint8_t binding, type;
-};
-
+/* Until they are sorted, those without a size end with their section. */
 struct candidates {
-	struct candidate *all;
+	struct reel_symbol *all;
 	size_t n, capacity;
 };
 
@@ -31,7 +25,7 @@ struct reel_symbol_table {
 	struct reel_mini_debug_info mini;
 	bool is_partial; /* .dynsym alone */
 	struct reel_error *problem;
-	struct reel_texts *texts; /* of stubs whose target has no name; may be NULL */
+	struct reel_texts *texts; /* names of stubs */
 };
 
 /* Which symbols are read. */
@@ -178,7 +172,7 @@ static bool is_marker(uint16_t machine, uint8_t type, const char *name)
 	return false;
 }
 
-static bool take_candidate(struct candidates *candidates, const struct candidate *candidate)
+static bool take_candidate(struct candidates *candidates, const struct reel_symbol *candidate)
 {
 	if (!reel_array_reserve(&candidates->all, candidates->n, &candidates->capacity,
 				sizeof(*candidates->all)))
@@ -199,7 +193,7 @@ static struct reel_error *read_candidates(const struct symbol_source *source,
 {
 	for (size_t i = 1; i < source->n && i <= INT32_MAX; i++) {
 		const struct wanted_section *in;
-		struct candidate candidate;
+		struct reel_symbol candidate = { 0 };
 		Elf32_Word extended = 0;
 		size_t section;
 		GElf_Sym symbol;
@@ -229,10 +223,10 @@ static struct reel_error *read_candidates(const struct symbol_source *source,
 		    is_marker(source->machine, candidate.type, candidate.name))
 			continue;
 		candidate.address = symbol.st_value;
-		candidate.limit = in->end;
-		candidate.size = symbol.st_size < in->end - symbol.st_value
-					 ? symbol.st_size
-					 : in->end - symbol.st_value;
+		candidate.sized = symbol.st_size != 0;
+		candidate.end = in->end;
+		if (candidate.sized && symbol.st_size < in->end - symbol.st_value)
+			candidate.end = symbol.st_value + symbol.st_size;
 		if (!take_candidate(candidates, &candidate))
 			return reel_error_no_memory();
 	}
@@ -246,7 +240,7 @@ static int binding_rank(uint8_t binding)
 
 static int compare_addresses(const void *left, const void *right)
 {
-	const struct candidate *a = left, *b = right;
+	const struct reel_symbol *a = left, *b = right;
 
 	return (a->address > b->address) - (a->address < b->address);
 }
@@ -264,12 +258,12 @@ static size_t count_underscores(const char *name)
 }
 
 /* For one address, below 0 if `a` is the better symbol: the header has the rules. */
-static int compare_candidates(const struct candidate *a, const struct candidate *b)
+static int compare_candidates(const struct reel_symbol *a, const struct reel_symbol *b)
 {
 	size_t a_length, b_length;
 
-	if (!a->size != !b->size)
-		return a->size ? -1 : 1;
+	if (a->sized != b->sized)
+		return a->sized ? -1 : 1;
 	if ((a->type == STT_NOTYPE) != (b->type == STT_NOTYPE))
 		return a->type != STT_NOTYPE ? -1 : 1;
 	if (binding_rank(a->binding) != binding_rank(b->binding))
@@ -279,7 +273,7 @@ static int compare_candidates(const struct candidate *a, const struct candidate 
 	if (a_length != b_length)
 		return a_length < b_length ? -1 : 1;
 	if (a->name == b->name)
-		return (a->size < b->size) - (a->size > b->size);
+		return a->sized ? (a->end < b->end) - (a->end > b->end) : 0;
 	a_length = strnlen(a->name, REEL_NAME_MAX);
 	b_length = strnlen(b->name, REEL_NAME_MAX);
 	if (a_length != b_length)
@@ -287,82 +281,100 @@ static int compare_candidates(const struct candidate *a, const struct candidate 
 	return memcmp(a->name, b->name, a_length);
 }
 
+/* In place: a large program has a hundred thousand. */
+static struct reel_error *sort(struct candidates *candidates)
+{
+	_cleanup_free_ struct reel_sort_key *keys = calloc(candidates->n + 1, sizeof(*keys));
+
+	for (size_t i = 0; i < candidates->n && keys; i++)
+		keys[i] = (struct reel_sort_key){ candidates->all[i].address, i };
+	if (!keys || !reel_sort_keys(keys, candidates->n))
+		return reel_error_no_memory();
+	/* Moves each cycle of places by one. */
+	for (size_t i = 0; i < candidates->n; i++) {
+		struct reel_symbol first = candidates->all[i];
+		size_t at = i;
+
+		while (keys[at].item != i) {
+			size_t from = (size_t)keys[at].item;
+
+			candidates->all[at] = candidates->all[from];
+			keys[at].item = at;
+			at = from;
+		}
+		candidates->all[at] = first;
+		keys[at].item = at;
+	}
+	return NULL;
+}
+
 /* One pass over the symbols of an address: names are long, and any number can be at one address. */
 static struct reel_error *keep_best(struct candidates *candidates)
 {
-	struct candidates best = { .capacity = candidates->n };
-	_cleanup_free_ struct reel_sort_key *keys = calloc(candidates->n + 1, sizeof(*keys));
+	struct reel_symbol *all = candidates->all;
+	size_t n = 0;
 
-	best.all = calloc(candidates->n + 1, sizeof(*best.all));
-	for (size_t i = 0; i < candidates->n && keys; i++)
-		keys[i] = (struct reel_sort_key){ candidates->all[i].address, i };
-	if (!keys || !best.all || !reel_sort_keys(keys, candidates->n)) {
-		free(best.all);
-		return reel_error_no_memory();
-	}
+	TRY(sort(candidates));
 	for (size_t i = 0; i < candidates->n; i++) {
-		const struct candidate *it = &candidates->all[keys[i].item];
-
-		if (!best.n || best.all[best.n - 1].address != it->address)
-			best.all[best.n++] = *it;
-		else if (compare_candidates(it, &best.all[best.n - 1]) < 0)
-			best.all[best.n - 1] = *it;
+		if (!n || all[n - 1].address != all[i].address)
+			all[n++] = all[i];
+		else if (compare_candidates(&all[i], &all[n - 1]) < 0)
+			all[n - 1] = all[i];
 	}
-	free(candidates->all);
-	*candidates = best;
+	candidates->n = n;
 	return NULL;
 }
 
 /* Names a stub's target that has only an address, as objdump does without a symbol. */
-static struct reel_error *name_target(struct reel_symbol_table *table,
-				      const struct candidates *candidates, uint64_t target,
-				      const char **ret)
+static struct reel_error *name_target(struct reel_symbol_table *table, size_t n_sorted,
+				      uint64_t target, const char **ret)
 {
-	const struct candidate key = { .address = target };
-	const struct candidate *found = candidates->n
-						? bsearch(&key, candidates->all, candidates->n,
-							  sizeof(key), compare_addresses)
-						: NULL;
+	const struct reel_symbol key = { .address = target };
+	const struct reel_symbol *found =
+		bsearch(&key, table->symbols, n_sorted, sizeof(key), compare_addresses);
 	char text[40];
 
 	*ret = found ? found->name : NULL;
 	if (found)
 		return NULL;
-	if (!table->texts)
-		table->texts = reel_texts_create();
 	snprintf(text, sizeof(text), "*ABS*+0x%llx", (unsigned long long)target);
-	*ret = table->texts ? reel_texts_add_string(table->texts, text) : NULL;
+	*ret = reel_texts_add_string(table->texts, text);
 	return *ret ? NULL : reel_error_no_memory();
 }
 
-static struct reel_error *add_symbol(struct reel_symbol_table *table, size_t at,
-				     const struct reel_symbol *symbol, uint32_t priority)
+static struct reel_error *add_range(struct reel_symbol_table *table, size_t at, uint32_t priority)
 {
-	table->symbols[at] = *symbol;
+	const struct reel_symbol *symbol = &table->symbols[at];
+
 	return reel_range_map_add(&table->ranges, symbol->address, symbol->end, (uint32_t)at,
 				  priority)
 		       ? NULL
 		       : reel_error_no_memory();
 }
 
-static struct reel_error *add_stubs(struct reel_symbol_table *table,
-				    const struct candidates *candidates,
+/* After the `n` sorted symbols. */
+static struct reel_error *add_stubs(struct reel_symbol_table *table, size_t n,
 				    const struct reel_plt_stub *stubs, size_t n_stubs)
 {
 	for (size_t i = 0; i < n_stubs; i++) {
-		struct reel_symbol symbol = { stubs[i].begin, stubs[i].end, stubs[i].name, true,
-					      true };
+		struct reel_symbol *symbol = &table->symbols[n + i];
 
-		if (!symbol.name)
-			TRY(name_target(table, candidates, stubs[i].target, &symbol.name));
-		TRY(add_symbol(table, candidates->n + i, &symbol, UINT32_MAX));
+		*symbol = (struct reel_symbol){
+			.address = stubs[i].begin,
+			.end = stubs[i].end,
+			.name = stubs[i].name,
+			.sized = true,
+			.is_stub = true,
+		};
+		if (!symbol->name)
+			TRY(name_target(table, n, stubs[i].target, &symbol->name));
+		TRY(add_range(table, n + i, UINT32_MAX));
 	}
 	return NULL;
 }
 
-/* Picks one of the sorted candidates for each address. */
-static struct reel_error *build(struct reel_symbol_table *table,
-				const struct candidates *candidates,
+/* Takes the sorted candidates, one for each address. */
+static struct reel_error *build(struct reel_symbol_table *table, struct candidates *candidates,
 				const struct reel_plt_stub *stubs, size_t n_stubs)
 {
 	size_t n = candidates->n;
@@ -370,26 +382,28 @@ static struct reel_error *build(struct reel_symbol_table *table,
 
 	if (n + n_stubs > UINT32_MAX / 2)
 		return reel_error_create(REEL_ERROR_UNSUPPORTED, "more than 2^31 symbols");
-	table->symbols = calloc(n + n_stubs + 1, sizeof(*table->symbols));
+	table->symbols = reallocarray(candidates->all, n + n_stubs + 1, sizeof(*table->symbols));
 	if (!table->symbols)
 		return reel_error_no_memory();
+	*candidates = (struct candidates){ 0 };
+	table->ranges.capacity = n + n_stubs + 1;
+	table->ranges.entries = calloc(table->ranges.capacity, sizeof(*table->ranges.entries));
+	if (!table->ranges.entries)
+		return reel_error_no_memory();
 	/* Mostly the lowest: the ranges are in order then. */
-	TRY(add_stubs(table, candidates, stubs, n_stubs));
+	TRY(add_stubs(table, n, stubs, n_stubs));
 	for (size_t i = 0; i < n; i++) {
-		const struct candidate *it = &candidates->all[i];
-		struct reel_symbol symbol = { it->address, it->limit, it->name, it->size != 0,
-					      false };
+		struct reel_symbol *it = &table->symbols[i];
 
-		if (it->size) {
-			symbol.end = it->address + it->size;
-			if (symbol.end > sized_end)
-				sized_end = symbol.end;
+		if (it->sized) {
+			if (it->end > sized_end)
+				sized_end = it->end;
 		} else if (it->address < sized_end) {
 			continue; /* a label inside a function */
-		} else if (i + 1 < n && candidates->all[i + 1].address < symbol.end) {
-			symbol.end = candidates->all[i + 1].address;
+		} else if (i + 1 < n && it[1].address < it->end) {
+			it->end = it[1].address;
 		}
-		TRY(add_symbol(table, i, &symbol, (uint32_t)(it->size ? n + i : i)));
+		TRY(add_range(table, i, (uint32_t)(it->sized ? n + i : i)));
 	}
 	return reel_range_map_build(&table->ranges);
 }
@@ -478,12 +492,12 @@ struct reel_error *reel_code_symbols_visit(struct reel_elf_file *file, struct re
 	struct reel_error *error = read_symbols(&table, file, debug, &candidates);
 
 	for (size_t i = 0; i < candidates.n && !error; i++) {
-		const struct candidate *it = &candidates.all[i];
+		const struct reel_symbol *it = &candidates.all[i];
 
 		visit(context, &(struct reel_code_symbol){
 				       .name = it->name,
 				       .address = it->address,
-				       .size = it->size,
+				       .size = it->sized ? it->end - it->address : 0,
 				       .is_resolver = it->type == STT_GNU_IFUNC,
 			       });
 	}
@@ -499,17 +513,22 @@ static struct reel_error *create(struct reel_elf_file *file, struct reel_elf_fil
 	struct reel_symbol_table *table = calloc(1, sizeof(*table));
 	_cleanup_free_ struct reel_plt_stub *stubs = NULL;
 	struct candidates candidates = { 0 };
-	struct reel_error *error;
+	struct reel_error *error = NULL;
 	size_t n_stubs = 0;
 
 	if (!table)
 		return reel_error_no_memory();
-	error = of == SYMBOLS_OF_CODE ? read_symbols(table, file, debug, &candidates)
-				      : read_variables(file, debug, &candidates);
+	table->texts = reel_texts_create();
+	if (!table->texts)
+		error = reel_error_no_memory();
+	/* First, as it takes memory that is free again afterwards. */
+	else if (file && of == SYMBOLS_OF_CODE)
+		error = reel_plt_read(file, table->texts, &stubs, &n_stubs);
+	if (!error)
+		error = of == SYMBOLS_OF_CODE ? read_symbols(table, file, debug, &candidates)
+					      : read_variables(file, debug, &candidates);
 	if (!error)
 		error = keep_best(&candidates);
-	if (!error && file && of == SYMBOLS_OF_CODE)
-		error = reel_plt_read(file, &stubs, &n_stubs);
 	if (!error)
 		error = build(table, &candidates, stubs, n_stubs);
 	free(candidates.all);

@@ -23,7 +23,8 @@ struct reel_symbol {
 	/* In the file's string table, or the table's own; mangled, with its @VERSION. */
 	const char *name;
 	bool sized;
-	bool is_stub; /* of a PLT: the name is the called function's */
+	bool is_stub;	       /* of a PLT: the name is the called function's */
+	uint8_t binding, type; /* STB_, STT_; 0 for stubs */
 };
 
 struct reel_symbol_table;

@@ -520,7 +520,10 @@ static struct reel_error *take_hits(struct maker *maker, const uint64_t *hits, s
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
 					 "symbols, code and unwind information take too much "
 					 "work: not written by a linker");
-	return maker->data.failed ? reel_error_no_memory() : NULL;
+	/* Without an index of the FDEs, it would lack those that the header does not list. */
+	return maker->data.failed || reel_cfi_is_short_of_memory(maker->cfi)
+		       ? reel_error_no_memory()
+		       : NULL;
 }
 
 static struct reel_error *write_image(struct maker *maker, size_t limit, struct reel_buffer *ret)

@@ -134,6 +134,17 @@ S
 awk '/root reached: complete/ { whole = $1 } END { exit !(whole >= 95) }' info
 count $? "--memory-limit 64M, a compiler's traces without its files: $(grep -E '%.*(complete|no unwind info|module missing)' info | xargs)$(head -n 2 err)"
 
+# With the tables of its 110,000 symbols.
+if command -v node >/dev/null; then
+    "$recorder" -q -F 199 --ring-size 4M --memory-limit 64M -o node.reel -- node -e 'const zlib = require("zlib"), text = Buffer.from(Array.from({ length: 1 << 18 }, (_, i) => i * 7919 & 255));
+        for (const end = process.cpuUsage().user + 3e6; process.cpuUsage().user < end;) JSON.parse(JSON.stringify(zlib.deflateSync(text)));' 2>err
+    "$stackreel" info -q --full --no-host-files node.reel >info
+    awk '/root reached: complete/ { whole = $1 } END { exit !(whole >= 95) }' info
+    count $? "--memory-limit 64M, node's traces without its files: $(grep -E '%.*(complete|guess|no unwind info|module missing)' info | xargs)$(head -n 2 err)"
+else
+    skip "node is not installed"
+fi
+
 fails 1 "before the first sample; use at least" -o none.reel -a --memory-limit 8M
 count $? "a limit that is too low for the recorder itself"
 fails 2 "out of range" --memory-limit 1M -- true
