@@ -128,7 +128,7 @@ status=$?
 [ $status = 0 ] && ! ls parts/*.partial 2>/dev/null && [ ! -e $status_file ]
 count $? "SIGTERM: the last part is finished (status $status)"
 if [ -x "$stackreel" ]; then
-    for part in parts/*.reel; do "$stackreel" dump -q "$part" | sed -nE 's/.*EVENT.*frequency=([0-9]+).*/\1/p'; done | uniq | xargs >rates
+    for part in parts/*.reel; do "$stackreel" dump -q "$part" | sed -nE 's/.*EVENT.*frequency=([0-9]+).*/\1/p'; done | sort -nu | xargs >rates
     [ "$(cat rates)" = "49 199" ]
     count $? "each part has the options of its time: $(cat rates)"
     # The new recorder samples before the old one ends, so only the host's load is between their samples.
