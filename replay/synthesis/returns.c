@@ -549,8 +549,13 @@ static void take_known(struct run *run)
 	for (size_t i = 0; i < run->graph.n; i++) {
 		const struct reel_code_node *node = &run->graph.nodes[i];
 
-		if (node->flags & REEL_CODE_KNOWN)
-			run->found[i] = known(run->synthesis, node->address)->facts;
+		const struct found *found;
+
+		if (!(node->flags & REEL_CODE_KNOWN))
+			continue;
+		/* It was there while the code was followed; without it, nothing is known. */
+		found = known(run->synthesis, node->address);
+		run->found[i] = found ? found->facts : (struct node_facts){ .open = true };
 	}
 }
 
