@@ -178,31 +178,6 @@ static int compare_segments(const void *a, const void *b)
 	return x->offset > y->offset ? -1 : x->offset < y->offset;
 }
 
-/* Takes the segments. */
-static struct reel_error *sort(struct cfi_segment *segments, size_t n, struct cfi_segment **ret)
-{
-	_cleanup_free_ struct reel_sort_key *keys = reallocarray(NULL, n, sizeof(*keys));
-	_cleanup_free_ struct cfi_segment *unsorted = segments;
-	struct cfi_segment *sorted = reallocarray(NULL, n, sizeof(*sorted));
-
-	for (size_t i = 0; keys && i < n; i++)
-		keys[i] = (struct reel_sort_key){ segments[i].begin, i };
-	if (!keys || !sorted || !reel_sort_keys(keys, n)) {
-		free(sorted);
-		return reel_error_no_memory();
-	}
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = unsorted[keys[i].item];
-	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i + 1; end < n && sorted[end].begin == sorted[i].begin;)
-			end++;
-		if (end > i + 1)
-			qsort(&sorted[i], end - i, sizeof(*sorted), compare_segments);
-	}
-	*ret = sorted;
-	return NULL;
-}
-
 /*
  * Makes overlapping segments disjoint: each address keeps the segment that began last and has not
  * ended.  `open` is a stack of the segments that began earlier.
@@ -277,7 +252,7 @@ struct reel_error *reel_cfi_index_build(const struct cfi_data *data, uint64_t te
 		return error;
 	}
 	if (!in_order(scan.found, scan.n, false))
-		TRY(sort(scan.found, scan.n, &scan.found));
+		qsort(scan.found, scan.n, sizeof(*scan.found), compare_segments);
 	if (in_order(scan.found, scan.n, true)) {
 		*ret = (struct cfi_index){ scan.found, scan.n };
 		return NULL;
