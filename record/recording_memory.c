@@ -166,9 +166,15 @@ struct reel_error *recording_watch_memory(struct recording *recording)
 		used = memory_now(recording);
 		level = level_of(memory->level, used, limit);
 	}
-	if (used > limit) {
+	/* A module without an image is better than no samples, or an end. */
+	if (level == MEMORY_SAMPLES && recording->image_asker)
+		reel_image_asker_give_up(recording->image_asker,
+					 "it does not fit into --memory-limit");
+	/* The first time, what this level stops may still free enough. */
+	if (used > limit && memory->was_over) {
 		recording->end.over_memory = true;
 		recording_ask_end(recording, REEL_END_ERROR);
 	}
+	memory->was_over = used > limit;
 	return level == memory->level ? NULL : set_level(recording, level, used);
 }

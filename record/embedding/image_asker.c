@@ -91,6 +91,15 @@ void reel_image_asker_rest(struct reel_image_asker *asker)
 	asker->image = (struct reel_buffer){ 0 };
 }
 
+bool reel_image_asker_give_up(struct reel_image_asker *asker, const char *problem)
+{
+	if (!asker->question.offsets || asker->problem)
+		return false;
+	asker->problem = problem;
+	replace_helper(asker);
+	return true;
+}
+
 void reel_image_asker_destroy(struct reel_image_asker *asker)
 {
 	if (!asker)

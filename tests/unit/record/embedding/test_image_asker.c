@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record/embedding/image_asker.c: helpers that hang, work for too long, or die. */
+/* record/embedding/image_asker.c: helpers that hang, work for too long, are given up, or die. */
 #include "base/quantity.h"
 #include "record/embedding/image_asker.h"
 #include "record/embedding/image_request.h"
@@ -140,6 +140,28 @@ TEST(work_is_limited)
 	assert_in_range(reel_image_asker_work(asker), 50 * REEL_NS_PER_MS, 2 * REEL_NS_PER_SECOND);
 	the_next_one_answers();
 	assert_true(reel_image_asker_work(asker) < 50 * REEL_NS_PER_MS);
+}
+
+TEST(one_at_work_can_be_given_up)
+{
+	const struct reel_image_question question = {
+		.file = STDERR_FILENO,
+		.limit = SPIN,
+		.offsets = calloc(1, sizeof(*question.offsets)),
+		.n = 1,
+	};
+	uint64_t begin = reel_now();
+	const char *problem;
+
+	assert_false(reel_image_asker_give_up(asker, "none"));
+	reel_image_asker_ask(asker, &question);
+	assert_true(reel_image_asker_give_up(asker, "too large"));
+	assert_false(reel_image_asker_give_up(asker, "again"));
+	assert_int_equal(wait_for(&problem), REEL_IMAGE_LEFT_OUT);
+	assert_string_equal(problem, "too large");
+	assert_true(reel_now() - begin < 20 * REEL_NS_PER_SECOND);
+	assert_false(reel_image_asker_give_up(asker, "none"));
+	the_next_one_answers();
 }
 
 TEST(one_that_dies_leaves_no_image)
