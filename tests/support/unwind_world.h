@@ -269,6 +269,31 @@ static inline void world_x86_with_caller(struct world *w)
 	w->stack[100] = call_before(w, 0x2020);
 }
 
+/* `call` rel32 at 0x201b that returns to 0x2020. */
+static inline void call_directly(struct world *w, uint64_t target)
+{
+	uint32_t to = (uint32_t)(target - 0x2020);
+
+	code_at(w, 0x201b,
+		BYTES(0xe8, (uint8_t)to, (uint8_t)(to >> 8), (uint8_t)(to >> 16),
+		      (uint8_t)(to >> 24)));
+}
+
+/* A module's root, and recorded code: find_code tells them apart. */
+static inline enum reel_code_found find_recorded(void *context, uint64_t address,
+						 struct reel_code *ret)
+{
+	enum reel_code_found found = find_code(context, address, ret);
+
+	if (found != REEL_CODE_FOUND || address < BIAS + 0x3000)
+		return found;
+	ret->rows = NULL;
+	ret->id = 0;
+	ret->begin = BIAS + 0x3000;
+	ret->size = TEXT_END - 0x3000;
+	return REEL_CODE_ANONYMOUS;
+}
+
 /*
  * A function with a frame:
  *   00: 53              push %rbx
