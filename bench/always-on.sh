@@ -109,7 +109,7 @@ done
 awk '
     !($1 in cpu) { names[n++] = $1 }
     {
-        turns[$1]++; time[$1] += $2; cpu[$1] += $3 - $4; bpf[$1] += $5; if ($6 > memory[$1]) memory[$1] = $6
+        time[$1] += $2; cpu[$1] += $3 - $4; bpf[$1] += $5; if ($6 > memory[$1]) memory[$1] = $6
         bytes[$1] += $7; compiled[$1] += $8; transactions[$1] += $9 * $2
     }
     END {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# at_once.sh SECONDS NAME... - these programs of program_list.sh at once, each for SECONDS
+# at_once.sh SECONDS NAME... - these programs of program_list.sh at once, each for SECONDS: again and again, if one ends earlier
 set -euo pipefail
 sources=$(cd "$(dirname "$0")" && pwd) seconds=$1 work=$(mktemp -d)
 shift
@@ -18,6 +18,8 @@ program() {
 }
 # shellcheck source=tests/truth/program_list.sh
 . "$sources/../program_list.sh"
+[ ${#names[@]} = $# ] || { echo "not all of these are in program_list.sh: $*" >&2; exit 1; }
+processes=()
 for i in "${!names[@]}"; do
 	mkdir "$work/${names[i]}"
 	(
@@ -25,5 +27,8 @@ for i in "${!names[@]}"; do
 		sh -c "${prepares[i]}"
 		while [ $SECONDS -lt "$seconds" ]; do sh -c "${commands[i]}" || true; done
 	) >/dev/null 2>&1 &
+	processes+=($!)
 done
-wait
+for i in "${!names[@]}"; do
+	wait "${processes[i]}" || { echo "${names[i]}: its input could not be made" >&2; exit 1; }
+done
