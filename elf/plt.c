@@ -199,7 +199,7 @@ static struct reel_error *symbol_name(const struct stubs *stubs, struct relocati
 	const char *name = NULL;
 	uint32_t offset;
 
-	/* libelf has converted what is not in pages. */
+	/* Pages have the file's byte order; otherwise libelf has converted the table. */
 	if (symbol && from->symbols.pages)
 		offset = (uint32_t)reel_load_target(symbol, 4, from->big_endian);
 	else if (symbol)

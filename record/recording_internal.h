@@ -92,7 +92,7 @@ struct recording_memory {
 	enum memory_level level;
 	uint64_t fixed; /* bytes of the kernel for the recorder */
 	uint64_t due, trim_due;
-	bool was_over; /* the limit, when it was looked at last */
+	bool was_over; /* the limit, at the last look */
 };
 
 /* Of --overwrite. */

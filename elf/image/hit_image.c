@@ -520,7 +520,7 @@ static struct reel_error *take_hits(struct maker *maker, const uint64_t *hits, s
 		return reel_error_create(REEL_ERROR_UNSUPPORTED,
 					 "symbols, code and unwind information take too much "
 					 "work: not written by a linker");
-	/* Without an index of the FDEs, it would lack those that the header does not list. */
+	/* Without an index, FDEs that the header does not list would be missing. */
 	return maker->data.failed || reel_cfi_is_short_of_memory(maker->cfi)
 		       ? reel_error_no_memory()
 		       : NULL;

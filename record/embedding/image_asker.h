@@ -39,7 +39,7 @@ void reel_image_asker_ask(struct reel_image_asker *asker,
 void reel_image_asker_hurry(struct reel_image_asker *asker, uint64_t deadline);
 /* Frees what is not needed until the next question. */
 void reel_image_asker_rest(struct reel_image_asker *asker);
-/* Kills a helper that is at work, and leaves the image out, with this reason; false if none is. */
+/* Kills a helper that is at work, and leaves the image out, with this reason; false if no helper is at work. */
 bool reel_image_asker_give_up(struct reel_image_asker *asker, const char *problem);
 /* ns that the helper was on a CPU for the last question; 0 if the kernel does not count it. */
 uint64_t reel_image_asker_work(const struct reel_image_asker *asker);

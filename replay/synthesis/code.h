@@ -6,7 +6,7 @@
 #include "replay/synthesis/instruction.h"
 #include "replay/synthesis/synthesis.h"
 
-/* Code is read in parts: the targets of calls are also looked at. */
+/* Several parts of the code: the targets of calls are elsewhere. */
 #define REEL_CODE_WINDOW  256
 #define REEL_CODE_WINDOWS 8
 

@@ -99,13 +99,13 @@ struct cached_call {
 
 /* The targets of the calls before an address that stacks contain; the same words are searched for
  * every frame and in every trace. */
-#define CACHED_TARGETS_MAX 4 /* more do not end at one address */
+#define CACHED_TARGETS_MAX 4 /* an address has at most so many calls before it */
 
 struct cached_word {
 	uint64_t pc;
 	uint64_t stamp; /* a space's state, or a trace if its code may change; 0: empty */
 	uint64_t targets[CACHED_TARGETS_MAX];
-	unsigned n; /* 0: it is not behind a call with a target */
+	unsigned n; /* 0: not after a call with a target */
 };
 
 #define CACHED_WORD_BITS 10

@@ -129,7 +129,7 @@ bool reel_walk_try(const struct reel_walk *walk, const struct reel_row *row,
 /* Whether the row finds the given caller. */
 bool reel_walk_finds(const struct reel_walk *walk, const struct reel_row *row,
 		     const struct reel_unwind_state *caller);
-/* Whether they are of one module, at one place. */
+/* Whether both are the same module at the same place. */
 static inline bool reel_code_is_same(const struct reel_code *a, const struct reel_code *b)
 {
 	return a->synthesis == b->synthesis && a->bias == b->bias;

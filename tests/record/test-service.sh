@@ -96,7 +96,7 @@ count $? "--status of a link"
 
 # ---- SIGHUP --------------------------------------------------------------------------------
 
-# One recorder's end, or failure, must not hide the other one, which publishes every two seconds.
+# When one recorder ends or fails, the other's status must not disappear: it writes it every two seconds.
 while [ ! -e stop ]; do "$recorder" --status=json $recorder_pid 2>&1 >/dev/null; sleep 0.02; done >missing &
 watcher=$!
 echo bogus >>c.conf
@@ -180,7 +180,7 @@ kill -TERM $recorder_pid
 wait $recorder_pid
 touch stop
 wait $watcher
-# Half of it, at least, or this would not test anything.
+# At least half of the budget, or this would not test anything.
 awk -v budget=$budget '{ exit !($1 > budget / 2 && $1 <= budget) }' most
 count $? "SIGHUP: both recorders together stay within --rotate=300ms,2M: $(cat most) of $budget bytes"
 finish
