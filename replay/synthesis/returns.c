@@ -548,7 +548,6 @@ static void take_known(struct run *run)
 {
 	for (size_t i = 0; i < run->graph.n; i++) {
 		const struct reel_code_node *node = &run->graph.nodes[i];
-
 		const struct found *found;
 
 		if (!(node->flags & REEL_CODE_KNOWN))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code that is not there has no effects; code that changes is analyzed again where it has. */
+#include "cfi/row_internal.h"
 #include "replay/synthesis/code.h"
 #include "tests/support/test.h"
 
@@ -173,6 +174,53 @@ TEST(results_go_if_their_code_appears_or_gets_a_source)
 	assert_non_null(row_after_push(synthesis));
 	assert_int_equal(code.n_windows, n_windows);
 	reel_synthesis_destroy(synthesis);
+}
+
+/*
+ *   0: push %rbx; sub $0x20,%rsp
+ *   5: xor %ebx,%ebx
+ *   7: jne 7
+ *   9: add $0x20,%rsp; pop %rbx; ret
+ */
+static const uint8_t framed[] = { 0x53, 0x48, 0x83, 0xec, 0x20, 0x31, 0xdb, 0x75,
+				  0xfe, 0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3 };
+
+/* From the last instruction on, an analysis ends where the results of the previous ones begin. */
+TEST(results_are_the_same_in_any_order)
+{
+	static const uint64_t places[] = { 14, 13, 9, 7, 5, 1, 0 };
+	struct changing code, same;
+	struct reel_synthesis *all = synthesis_of(&code);
+	struct reel_synthesized_rows found, expected;
+	const struct reel_row *row;
+
+	memcpy(code.bytes, framed, sizeof(framed));
+	reel_synthesis_changed(all);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct reel_synthesis *one = synthesis_of(&same);
+
+		memcpy(same.bytes, framed, sizeof(framed));
+		reel_synthesis_changed(one);
+		reel_synthesis_at(all, BEGIN + places[i], &found);
+		reel_synthesis_at(one, BEGIN + places[i], &expected);
+		assert_int_equal(expected.n, 1);
+		assert_int_equal(found.n, 1);
+		assert_int_equal(row_size(found.rows[0].row), row_size(expected.rows[0].row));
+		assert_memory_equal(found.rows[0].row, expected.rows[0].row,
+				    row_size(expected.rows[0].row));
+		assert_true(found.whole && expected.whole);
+		assert_int_equal(found.untouched, expected.untouched);
+		assert_int_equal(found.passed_on, expected.passed_on);
+		reel_synthesis_destroy(one);
+	}
+	/* A result depends on the code of those that it was taken from: pop becomes nop. */
+	row = found.rows[0].row;
+	code.bytes[13] = 0x90;
+	reel_synthesis_changed(all);
+	reel_synthesis_at(all, BEGIN, &found);
+	assert_int_equal(found.n, 1);
+	assert_ptr_not_equal(found.rows[0].row, row);
+	reel_synthesis_destroy(all);
 }
 
 RUN_TESTS()
