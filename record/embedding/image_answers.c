@@ -21,6 +21,7 @@
 
 /* Lower than the recorder's (spawner.c): samples do not wait for this. */
 #define PRIORITY 0
+#define MMAP_THRESHOLD (64 << 10)
 
 /* Files whose further hits cost only themselves, the most recent first; the bytes of all of them limit
  * what their symbols take. */
@@ -38,6 +39,9 @@ static void prepare(void)
 {
 	prctl(PR_SET_NAME, "reel-imager");
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
+	/* Large tables stay out of the heap, where the limit of data would count them, freed, as long
+	 * as something is above them.  glibc raises the threshold by itself, but not once it is set. */
+	mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
 }
 
 static bool receive_offsets(int socket, uint64_t *offsets, uint64_t n)
