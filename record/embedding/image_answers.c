@@ -20,7 +20,7 @@
 #include "record/host/privileges.h"
 
 /* Lower than the recorder's (spawner.c): samples do not wait for this. */
-#define PRIORITY 0
+#define PRIORITY       0
 #define MMAP_THRESHOLD (64 << 10)
 
 /* Files whose further hits cost only themselves, the most recent first; the bytes of all of them limit
