@@ -137,7 +137,8 @@ string_length (string *s)
 static void
 string_setlength (string *s, int n)
 {
-  if (n - string_length (s) < 0)
+  /* stackreel: a string that has got no room is empty.  */
+  if (n >= 0 && n < string_length (s))
     {
       s->p = s->b + n;
     }

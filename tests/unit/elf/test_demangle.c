@@ -256,6 +256,27 @@ TEST(d_is_demangled)
 	assert_null(demangle("_D4prog", &taken));
 }
 
+/* Wherever the steps are used up, as when memory is short. */
+TEST(any_number_of_steps_ends)
+{
+	static const char *const names[] = {
+		"_D6__initZ.x", "_D4prog5Shape4areaMFiZ9__requireMFNaNbNiNfKiZv.constprop.0",
+		"_RNvXs_C3fooNtB4_3BarNtB4_5Trait6method", "_ZNSt6vectorIiSaIiEED1Ev"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		long taken;
+
+		free(demangle(names[i], &taken));
+		for (long n = 0; n <= taken; n++) {
+			long left = n;
+
+			assert_null(reel_demangle_within(names[i], &left));
+			assert_int_equal(left, 0);
+		}
+	}
+}
+
 TEST(every_length_ends)
 {
 	char name[NAME_SIZE + 1];
