@@ -410,6 +410,7 @@ TEST_WITH(test_sampled_first, setup, teardown)
 	enum { COUNT = 100000 };
 	struct reel_bpf_sample sample = { .pid = PID + COUNT, .tid = PID + COUNT };
 	struct reel_tracker_place place;
+	unsigned left = 0;
 
 	for (uint32_t i = 2; i <= COUNT; i++)
 		start(PID + i);
@@ -419,7 +420,10 @@ TEST_WITH(test_sampled_first, setup, teardown)
 	assert_null(reel_tracker_work(tracker));
 	/* These processes do not exist. */
 	assert_null(tracker_process_find(tracker, PID + COUNT));
-	assert_non_null(tracker_process_find(tracker, PID + COUNT - 1));
+	/* There was time for a few others, in any order. */
+	for (uint32_t i = 2; i < COUNT; i++)
+		left += tracker_process_find(tracker, PID + i) != NULL;
+	assert_in_range(left, COUNT / 2, COUNT);
 }
 
 /* Its first sample may be older than what replaces its code, in a ring that is read later. */
