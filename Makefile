@@ -45,7 +45,7 @@ CLANG ?= clang
 # system's; `make wasm` and `make musl` set them.
 host := linux
 libraries :=
-own_libs = -L$(libraries)/lib -largp -lelf -llzma -lcapstone -lzstd -lz -lsodium
+own_libs = -L$(libraries)/lib -largp -lelf -ldeflate -llzma -lcapstone -lzstd -lz -lsodium
 # Unless its folder cannot be written, e.g. without a home.
 ifeq ($(origin CCACHE),undefined)
 CCACHE := $(if $(filter %ccache,$(CC)),,$(shell folder=$$(ccache -k cache_dir 2>/dev/null) && mkdir -p "$$folder" 2>/dev/null && test -w "$$folder" && command -v ccache))
@@ -97,7 +97,7 @@ pkg_libs = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
 have = $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes)
 
 format_libs := $(call pkg_libs,libzstd zlib libsodium)
-replay_libs := $(call pkg_libs,libdw libelf liblzma capstone) $(format_libs) -pthread
+replay_libs := $(call pkg_libs,libdw libelf libdeflate liblzma capstone) $(format_libs) -pthread
 # Optional: SQL.
 sqlite := $(if $(call have,sqlite3),sqlite3)
 # Optional: browsing reports on terminals, instead of text.
@@ -108,12 +108,12 @@ libcurl := $(if $(call have,libcurl),libcurl)
 PROTOC ?= protoc
 protobuf := $(if $(and $(call have,libprotobuf-c),$(shell command -v $(PROTOC)),$(shell command -v protoc-gen-c)),libprotobuf-c)
 cli_libs := $(replay_libs) $(call pkg_libs,libseccomp $(sqlite) $(protobuf) $(ncurses)) -lm
-cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf liblzma capstone libzstd zlib libsodium libseccomp $(sqlite) $(protobuf) $(ncurses)) -lm
+cli_static_libs = $(shell $(PKG_CONFIG) --static --libs libdw libelf libdeflate liblzma capstone libzstd zlib libsodium libseccomp $(sqlite) $(protobuf) $(ncurses)) -lm
 ifdef libraries
 # musl's threads have 128 KB of stack otherwise.
 cli_static_libs = -Wl,-z,stack-size=8388608 $(own_libs) -lseccomp
 endif
-record_packages := libbpf libelf liblzma libzstd zlib libsodium libseccomp
+record_packages := libbpf libelf libdeflate liblzma libzstd zlib libsodium libseccomp
 record_libs = $(call pkg_libs,$(record_packages))
 record_static_libs = $(shell $(PKG_CONFIG) --static --libs $(record_packages))
 
@@ -146,7 +146,7 @@ record_objects := $(call objects,record) $(O)/record/sampling/bpf_object.o
 have_clang := $(shell command -v $(CLANG) >/dev/null 2>&1 && echo yes)
 # From libdw, only a header with DWARF's constants.
 have_record := $(and $(have_clang),$(call have,$(record_packages) libdw))
-have_replay := $(call have,libdw libelf liblzma capstone libzstd zlib libsodium libseccomp)
+have_replay := $(call have,libdw libelf libdeflate liblzma capstone libzstd zlib libsodium libseccomp)
 
 programs := $(if $(have_replay),$(O)/stackreel) $(if $(have_record),$(O)/stackreel-record)
 library := $(if $(have_replay),$(O)/libstackreel.so.$(VERSION))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <gelf.h>
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -184,41 +185,33 @@ bool reel_elf_section_is_named(const char *name, const char *wanted)
 	       strcmp(name + 8, wanted + 7) == 0;
 }
 
-/* The declared size is the one that reel_elf_sections_check has bounded. */
-static const char *unpack_zstd(struct reel_elf_sections *sections, Elf_Scn *section,
-			       const GElf_Chdr *header, struct reel_unpacked_section **ret)
+/* By libdeflate, which takes half the time of zlib; false if the data is damaged, or shorter than
+ * declared. */
+static bool inflate_zlib(struct reel_elf_sections *sections, const void *bytes, size_t size,
+			 void *out, size_t out_size)
 {
-	size_t head = gelf_fsize(sections->elf, ELF_T_CHDR, 1, EV_CURRENT);
-	Elf_Data *data = elf_rawdata(section, NULL);
-	struct reel_unpacked_section *it;
+	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+	enum libdeflate_result result;
 
-	if (!data || !data->d_buf || data->d_size < head)
-		return "cannot be read";
-	it = header->ch_size < SIZE_MAX / 2 ? malloc(sizeof(*it) + header->ch_size) : NULL;
-	if (!it) {
-		sections->out_of_memory = true;
-		return NULL;
-	}
-	/* With fewer bytes than declared, offsets into it would be wrong. */
-	if (ZSTD_decompress(it->bytes, header->ch_size, (const uint8_t *)data->d_buf + head,
-			    data->d_size - head) != header->ch_size) {
-		free(it);
-		return "damaged zstd data";
-	}
-	it->section = section;
-	it->size = header->ch_size;
-	it->next = sections->unpacked;
-	sections->unpacked = it;
-	*ret = it;
-	return NULL;
+	sections->out_of_memory |= !decompressor;
+	if (!decompressor)
+		return false;
+	result = libdeflate_zlib_decompress(decompressor, bytes, size, out, out_size, NULL);
+	libdeflate_free_decompressor(decompressor);
+	return result == LIBDEFLATE_SUCCESS;
 }
 
-/* For a section with SHF_COMPRESSED; *ret stays NULL if libelf has decompressed it.  Returns the
- * reason for a failure; NULL on success or if memory ran out. */
+/* For a section with SHF_COMPRESSED.  Returns the reason for a failure; NULL on success or if
+ * memory ran out. */
 static const char *unpack(struct reel_elf_sections *sections, Elf_Scn *section,
 			  struct reel_unpacked_section **ret)
 {
+	size_t head = gelf_fsize(sections->elf, ELF_T_CHDR, 1, EV_CURRENT);
+	struct reel_unpacked_section *it;
+	const uint8_t *bytes;
 	GElf_Chdr header;
+	Elf_Data *data;
+	bool good;
 
 	for (*ret = sections->unpacked; *ret; *ret = (*ret)->next) {
 		if ((*ret)->section == section)
@@ -226,11 +219,36 @@ static const char *unpack(struct reel_elf_sections *sections, Elf_Scn *section,
 	}
 	if (!gelf_getchdr(section, &header))
 		return "too short for compressed data";
-	if (header.ch_type == ELFCOMPRESS_ZSTD)
-		return unpack_zstd(sections, section, &header, ret);
-	if (header.ch_type != ELFCOMPRESS_ZLIB)
+	if (header.ch_type != ELFCOMPRESS_ZSTD && header.ch_type != ELFCOMPRESS_ZLIB)
 		return "unknown compression";
-	return elf_compress(section, 0, 0) < 0 ? "damaged zlib data" : NULL;
+	data = elf_rawdata(section, NULL);
+	if (!data || !data->d_buf || data->d_size < head)
+		return "cannot be read";
+	/* The declared size is the one that reel_elf_sections_check has bounded. */
+	it = header.ch_size < SIZE_MAX / 2 ? malloc(sizeof(*it) + header.ch_size) : NULL;
+	if (!it) {
+		sections->out_of_memory = true;
+		return NULL;
+	}
+	bytes = (const uint8_t *)data->d_buf + head;
+	/* With fewer bytes than declared, offsets into it would be wrong. */
+	if (header.ch_type == ELFCOMPRESS_ZLIB)
+		good = inflate_zlib(sections, bytes, data->d_size - head, it->bytes,
+				    header.ch_size);
+	else
+		good = ZSTD_decompress(it->bytes, header.ch_size, bytes, data->d_size - head) ==
+		       header.ch_size;
+	if (!good) {
+		free(it);
+		return header.ch_type == ELFCOMPRESS_ZLIB ? "damaged zlib data"
+							  : "damaged zstd data";
+	}
+	it->section = section;
+	it->size = header.ch_size;
+	it->next = sections->unpacked;
+	sections->unpacked = it;
+	*ret = it;
+	return NULL;
 }
 
 /* The bytes of a section, decompressed; false if it has none or they cannot be read. */

@@ -9,8 +9,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-apt_build=(gcc g++ make pkg-config clang llvm libc6-dev libbpf-dev libelf-dev libdw-dev liblzma-dev libzstd-dev libsodium-dev
-    libcapstone-dev libseccomp-dev libsqlite3-dev libncurses-dev zlib1g-dev
+apt_build=(gcc g++ make pkg-config clang llvm libc6-dev libbpf-dev libelf-dev libdw-dev libdeflate-dev liblzma-dev libzstd-dev
+    libsodium-dev libcapstone-dev libseccomp-dev libsqlite3-dev libncurses-dev zlib1g-dev
     libprotobuf-c-dev protobuf-c-compiler protobuf-compiler libcurl4-openssl-dev)
 apt_test=(ccache libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 binutils procps util-linux libcap2-bin gdb gdb-multiarch dwz lld
     libunwind-dev libc6-dbg less xz-utils file python3-jsonschema python3-yaml cmark-gfm sqlite3 parallel tmux zsh fish)
@@ -23,7 +23,7 @@ apt_test=(ccache libcmocka-dev elfutils debuginfod libclang-rt-dev zstd python3 
 apt_all=(golang-go abigail-tools debhelper dh-python lintian chromium slurmctld slurmd slurm-client munge valgrind ruby python3-dbg mmdebstrap musl-tools)
 command -v node >/dev/null || apt_all+=(nodejs npm)
 dnf_build=(gcc gcc-c++ make pkgconf-pkg-config clang llvm glibc-devel libbpf-devel elfutils-libelf-devel
-    elfutils-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel sqlite-devel ncurses-devel zlib-devel
+    elfutils-devel libdeflate-devel xz-devel libzstd-devel libsodium-devel capstone-devel libseccomp-devel sqlite-devel ncurses-devel zlib-devel
     protobuf-c-devel protobuf-c-compiler protobuf-compiler libcurl-devel)
 dnf_test=(ccache libcmocka-devel elfutils elfutils-debuginfod compiler-rt libasan libubsan zstd python3 binutils procps-ng util-linux libcap gdb dwz lld
     libunwind-devel perf less xz file sqlite python3-jsonschema python3-pyyaml parallel tmux zsh fish)

@@ -65,6 +65,10 @@ fetch libzstd
 cp -p lib/zstd.h lib/zstd_errors.h "$dir/include/"
 compile zstd -DZSTD_DISABLE_ASM=1 -DZSTD_LEGACY_SUPPORT=0 -- lib/common/*.c lib/compress/*.c lib/decompress/*.c
 
+fetch libdeflate
+cp -p libdeflate.h "$dir/include/"
+compile deflate -I. -- lib/utils.c lib/adler32.c lib/deflate_decompress.c lib/zlib_decompress.c lib/*/cpu_features.c
+
 fetch elfutils
 cp -p libelf/libelf.h libelf/gelf.h libelf/elf.h libdw/dwarf.h "$dir/include/"
 cp COPYING COPYING-LGPLV3 "$dir/licences/"

@@ -63,7 +63,7 @@ if command -v npm >/dev/null; then
     (cd "$O/wasm/npm" && npm pack --silent --offline --pack-destination "$work" >"$work/out" 2>"$work/err")
     tar -tzf "$work"/stackreel-*.tgz | sed 's|^package/||' | LC_ALL=C sort | xargs >"$work/files"
     [ "$(cat "$work/files")" = "README.md licences/COPYING licences/COPYING-LGPLV3 licences/LICENSE licences/capstone licences/elfutils\
- licences/emscripten licences/gnulib licences/libsodium licences/libzstd licences/xz-utils licences/zlib module.js module.wasm package.json stackreel.js" ]
+ licences/emscripten licences/gnulib licences/libdeflate licences/libsodium licences/libzstd licences/xz-utils licences/zlib module.js module.wasm package.json stackreel.js" ]
     count $? "the package's files: $(cat "$work/files")"
     run 0 npm install --silent --offline --no-audit --no-fund --prefix "$work/installed" "$work"/stackreel-*.tgz
     other=("$work/installed/node_modules/.bin/stackreel")
@@ -74,7 +74,7 @@ if command -v npm >/dev/null; then
 else
     skip "npm is not installed"
 fi
-for library in zlib libzstd elfutils xz-utils libsodium capstone gnulib emscripten LICENSE COPYING COPYING-LGPLV3; do
+for library in zlib libzstd elfutils libdeflate xz-utils libsodium capstone gnulib emscripten LICENSE COPYING COPYING-LGPLV3; do
     [ -s "$O/wasm/npm/licences/$library" ]
     count $? "the licence of $library"
 done

@@ -6,7 +6,7 @@
 # libdw is missing symbols).
 #
 # The commands named by CROSS_COMPILE add the flags, so that makefiles need not know them. The flags:
-#   --sysroot=DIR            libbpf, libelf, libdw, libcapstone, libzstd, libsodium, libseccomp, zlib from DIR. Debian's cross compilers
+#   --sysroot=DIR            libbpf, libelf, libdw, libcapstone, libdeflate, libzstd, libsodium, libseccomp, zlib from DIR. Debian's cross compilers
 #   still search their own /usr/TRIPLET
 #                            first, so libc and libstdc++ are the compiler's own.
 #   no -LDIR/usr/lib/TRIPLET, which would mix the compiler's crt1.o with DIR's libc.a: such static programs crash at start on s390x.
@@ -19,7 +19,7 @@ set -euo pipefail
 arch=$(debian_arch "$1") triplet=$(triplet "$1") multiarch=$(multiarch "$1") flags=
 suite=${2:-$([ "$arch" = riscv64 ] && echo trixie || echo bookworm)}
 need "$triplet-gcc"
-sysroot=$("$vm/sysroot.sh" "$suite" "$arch" libbpf-dev libdw-dev libcapstone-dev libelf-dev libzstd-dev libsodium-dev libseccomp-dev zlib1g-dev libbz2-dev liblzma-dev \
+sysroot=$("$vm/sysroot.sh" "$suite" "$arch" libbpf-dev libdw-dev libcapstone-dev libelf-dev libdeflate-dev libzstd-dev libsodium-dev libseccomp-dev zlib1g-dev libbz2-dev liblzma-dev \
 	libcmocka-dev libc6-dev libc-bin)
 [ "$arch" != riscv64 ] || flags="-B$sysroot/usr/lib/$multiarch"
 # a separate folder per version of the libraries and this script: a build of another checkout may be using the old one
