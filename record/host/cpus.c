@@ -19,8 +19,9 @@
 #define CPUS_MAX 65536
 /* sysfs returns up to a page of an attribute; this is enough even if pages are larger. */
 #define ATTRIBUTE_MAX 4096
-/* Between two checks without an event from the kernel: a check takes some 10 µs. */
-#define INTERVAL (100 * REEL_NS_PER_MS)
+/* Between two checks without an event from the kernel, if it sends events, and if not. */
+#define INTERVAL_WITH_EVENTS (REEL_NS_PER_SECOND)
+#define INTERVAL	     (100 * REEL_NS_PER_MS)
 
 /* include/linux/kobject.h, UEVENT_BUFFER_SIZE, and the headers around it */
 #define UEVENT_MAX 4096
@@ -241,10 +242,11 @@ void reel_cpu_watch_sleep(struct reel_cpu_watch *watch)
 bool reel_cpu_watch_look(struct reel_cpu_watch *watch, uint64_t now,
 			 const struct reel_cpus **online_ret, const struct reel_cpus **left_ret)
 {
+	uint64_t interval = watch->socket >= 0 ? INTERVAL_WITH_EVENTS : INTERVAL;
 	struct reel_error *error;
 
 	reel_cpus_destroy(&watch->left);
-	if (!read_events(watch) && !watch->slept && now - watch->last < INTERVAL)
+	if (!read_events(watch) && !watch->slept && now - watch->last < interval)
 		return false;
 	for (size_t i = 0; watch->slept && i < watch->online.n; i++)
 		reel_error_destroy(reel_cpus_add(&watch->left, watch->online.numbers[i]));

@@ -402,10 +402,14 @@ static int compare(const void *a, const void *b)
 /* Drops applied records, so that memory is bounded by waiting ones. */
 static struct reel_error *compact(struct reel_process_events *events)
 {
+	size_t size = events->records.size;
 	struct reel_buffer kept = { 0 };
 
 	if (!events->applied)
 		return NULL;
+	/* The next records will take about as much as the last ones. */
+	if (events->applied < events->n_pending)
+		reel_buffer_reserve(&kept, size < REUSED_MAX ? size : REUSED_MAX);
 	for (size_t i = events->applied; i < events->n_pending; i++) {
 		const uint8_t *record = events->records.bytes + events->pending[i].offset;
 		struct perf_event_header header;
