@@ -12,12 +12,12 @@
 #include "record/processes/tracker_internal.h"
 
 /* The first and the longest time between two questions for a service, and the time for an answer. */
-#define SERVICE_FIRST (100 * REEL_NS_PER_MS)
+#define SERVICE_FIRST (500 * REEL_NS_PER_MS)
 #define SERVICE_MAX   (64 * REEL_NS_PER_SECOND)
 #define SERVICE_TIME  (10 * REEL_NS_PER_MS)
-/* How long a program runs at least before it publishes its service: most programs of a build or a
- * shell script have ended by then, and are not asked. */
-#define SERVICE_START (10 * REEL_NS_PER_MS)
+/* How long a program has to run before it is asked: most programs of a build or a shell script have
+ * ended by then, and to ask costs twice what a sample does. */
+#define SERVICE_START (500 * REEL_NS_PER_MS)
 /* The same for an interpreter. */
 #define INTERPRETER_FIRST (2 * REEL_NS_PER_MS)
 #define INTERPRETER_MAX	  (4 * REEL_NS_PER_SECOND)
