@@ -48,9 +48,18 @@
 #define WORK_SHARE	100
 /* Of the time at first: reserved for modules without an image. */
 #define WORK_RESERVED 4
-/* Each sample pays for this much work on images after a module's first, so that rare samples cost
- * little. */
-#define WORK_SAMPLE (REEL_NS_PER_MS / 10)
+/*
+ * Each sample pays for this much work on images after a module's first, so that these cost less than
+ * what the sample itself does.  The first of them have credit: until the usual functions have been
+ * hit, the images of a large program miss many.
+ */
+#define WORK_SAMPLE (REEL_NS_PER_MS / 40)
+#define WORK_CREDIT (100 * REEL_NS_PER_MS)
+
+/* A further image waits until this part of its hits is new, but no longer than this time: it costs
+ * what all its hits cost, and new ones affect fewer samples the more there are. */
+#define NEW_SHARE 16
+#define FEW_EVERY (600 * REEL_NS_PER_SECOND)
 
 /* At a file's end each module gets an equal part of the remaining time, but at least this; a module
  * that needs more is tried again after all others. */
@@ -68,7 +77,7 @@ struct module {
 	uint64_t used;		    /* when it was last hit or mapped, in turns */
 	struct reel_hit_set hits;
 	struct reel_hit_set hits_before; /* of the round before, all of them in its images */
-	uint64_t due;			 /* the earliest time of its next interim image */
+	uint64_t due, due_for_few;	 /* the earliest times of its next interim image */
 	bool is_left_out;
 	/* Hits when its image was last requested; hits of the image in the file. */
 	size_t n_asked, n_embedded;
@@ -157,6 +166,7 @@ struct reel_error *reel_embedding_create(const struct reel_embedding_options *op
 	embedding->bytes_left = options->limit;
 	embedding->begun = reel_now();
 	embedding->work_free = work_free_most(embedding);
+	embedding->work_again = WORK_CREDIT;
 	embedding->files_max = find_files_max();
 	*ret = embedding;
 	return NULL;
@@ -579,13 +589,15 @@ static struct reel_error *take_image(struct reel_embedding *embedding, bool *ret
 		break;
 	}
 	if (!embedding->ends) {
-		uint64_t work = reel_image_asker_work(embedding->options.asker);
+		uint64_t now = reel_now(), work = reel_image_asker_work(embedding->options.asker);
 
 		embedding->work += work;
 		if (is_again)
 			embedding->work_again -= (int64_t)work;
-		if (module)
-			module->due = reel_now() + INTERIM_SHARE * work;
+		if (module) {
+			module->due = now + INTERIM_SHARE * work;
+			module->due_for_few = now + FEW_EVERY;
+		}
 	}
 	embedding->asked = 0;
 	return error;
@@ -628,8 +640,11 @@ static void queue_further(void *context, struct reel_id_entry *entry)
 	struct reel_embedding *embedding = context;
 	struct module *module = (struct module *)entry;
 
-	if (work_left(embedding) > embedding->work_free / WORK_RESERVED &&
-	    module->hits.n > module->n_asked && module->n_images && reel_now() >= module->due)
+	size_t n_new = module->hits.n - module->n_asked;
+	uint64_t due = n_new * NEW_SHARE > module->hits.n ? module->due : module->due_for_few;
+
+	if (work_left(embedding) > embedding->work_free / WORK_RESERVED && n_new &&
+	    module->n_images && reel_now() >= due)
 		embedding->queue[embedding->n_queue++] = module->entry.id;
 }
 
