@@ -548,7 +548,7 @@ $(fuzz_targets): $(O)/%: $(O)/%.o $(O)/fuzz.a $(O)/libstackreel.a
 # the cache.
 bench_programs := $(patsubst %.c,$(O)/%,$(filter-out %.bpf.c $(if $(have_record),,bench/callback.c),$(wildcard bench/*.c)))
 bench bench-quick: all $(bench_programs) $(addprefix $(O)/tests/names/,symbolize trace_symbols) $(if $(have_record),$(O)/bench/callback.bpf.o)
-	$(Q)O=$(O) bench/run $(if $(filter bench-quick,$@),--quick)
+	$(Q)env -u CC O=$(O) bench/run $(if $(filter bench-quick,$@),--quick)
 bench-growth: all $(bench_programs)
 	$(Q)O=$(O) bench/growth
 # Instructions and memory against bench/gate.tsv. UPDATE=1 writes all to it, for a commit that says why something became slower.

@@ -20,7 +20,7 @@ STEADY_BYTES = 1 << 30
 def replayers(data, reel):
     """The commands that replay a capture, by name, and why some cannot."""
     found, missing = {"ours": [STACKREEL, "folded", "-q", reel]}, {}
-    for name, options in (("perf-new", ["script", "--max-stack", "2000", "-i", data]), ("perf", ["script", "--max-stack", "2000", "-i", data]),
+    for name, options in (("perf-new", ["script", "--max-stack", "2000", "-i", data]),
                           ("perfparser", ["--max-frames", "2000", "--input", data]),
                           ("samply", ["import", "--save-only", "--no-open", "--output", CACHE / "samply.json.gz", data])):
         try:
@@ -30,7 +30,7 @@ def replayers(data, reel):
     return found, missing
 
 
-LABELS = {"perf-new": "newest perf script", "perf": "perf script", "perfparser": "hotspot-perfparser", "samply": "samply import, addresses only"}
+LABELS = {"perf-new": "newest perf script", "perfparser": "hotspot-perfparser", "samply": "samply import, addresses only"}
 
 
 def cold(name, data, reel, rounds):
@@ -52,8 +52,7 @@ def cold(name, data, reel, rounds):
             row.why = str(theirs)
             continue
         row.theirs = samples / theirs.wall
-        if label != "perf":  # its addr2line is a separate process, whose time and memory are not counted
-            row.note += "; by CPU time %s" % number(cpu(theirs) / cpu(ours))
+        row.note += "; by CPU time %s" % number(cpu(theirs) / cpu(ours))
         if label in ("perf-new", "samply"):
             rows.append(Row(MORE, name + ": peak memory", text, "B", ours.memory, theirs.memory))
     return rows
