@@ -1,7 +1,7 @@
 #!/bin/bash
 # musl.sh ARCH OUTDIR: prints gcc's options to build C++ programs without a C++ library for Debian's musl; writes OUTDIR/musl.specs
 #
-# The library is in $(tests/vm/sysroot.sh SUITE ARCH musl-dev)/usr/lib. Status 77 if it cannot be fetched.
+# The library is in $(tests/vm/sysroot.sh SUITE ARCH musl-dev)/usr/lib. Status 77 if it cannot be fetched, or linked with.
 set -euo pipefail
 vm=$(cd "$(dirname "$0")/../vm" && pwd)
 [ $# = 2 ] || { sed -n '2,4s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -32,5 +32,13 @@ libgcc.a%s
 -lc
 
 END
-echo "-specs=$outdir/musl.specs -nostdinc -isystem $sysroot/usr/include/$arch-linux-musl" \
-    "-isystem $("$arch-linux-gnu-gcc" -print-file-name=include)"
+options="-specs=$outdir/musl.specs -nostdinc -isystem $sysroot/usr/include/$arch-linux-musl \
+    -isystem $("$arch-linux-gnu-gcc" -print-file-name=include)"
+# Debian 12's linker crashes on relocations in trixie's objects (R_RISCV_SET_ULEB128), which it does not know.
+# shellcheck disable=SC2086 # words
+echo 'int main(void) { return 0; }' | "$arch-linux-gnu-gcc" $options -x c -o "$outdir/linked" - 2>"$outdir/linked.log" || {
+    echo "$arch-linux-gnu-gcc cannot link with $suite's musl: $(head -n 1 "$outdir/linked.log")" >&2
+    exit 77
+}
+rm "$outdir/linked" "$outdir/linked.log"
+echo "$options"
