@@ -18,7 +18,7 @@ that commit (or since BASE), also in the work tree, decides whether the runner i
 A runner with the mark `shares` that is run for the second reason gets AFFECTED=FILE, a list of sources, and can do only what concerns these.
 The remaining runners are run in turns, chosen by the number of commits: each run takes one share of `turns`, which is at least 6 and so
 large that a share takes at most SHARE_SECONDS of CPU. Runners with the mark `shares` are part of each run, with a SHARE that changes with
-the turn. Each run also takes a share of what runners with the mark `longer` check with LONG=1, in LONG_TURNS times as many turns.
+the turn; those that cost more than SHARE_SECONDS, of each fourth run, since their shares have costs of their own (a tree of Debian). Each run also takes a share of what runners with the mark `longer` check with LONG=1, in LONG_TURNS times as many turns.
 
 CHANGED_SECONDS=N bounds the CPU time of the runners of the second and third kinds, by what they cost when they passed, as .ci/run does:
 a change of base/ or the Makefile concerns nearly all, which take longer than CI may. At each commit others are chosen; the share of those
@@ -49,7 +49,8 @@ TEXT = re.compile(r"(.*\.md|LICENSE|\.gitignore|\.clang-format|\.ci/.*|tests/pas
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 SHARE_SECONDS = 300
 LEAST_TURNS = 6
-LONG_TURNS = 5
+LONG_TURNS = 15
+DEAR_TURNS = 4
 BY_ROOM = "by room"  # or by what concerns all
 
 
@@ -277,7 +278,7 @@ def plan(base, affected_dir, seconds):
     commits = int((git("rev-list", "--count", "HEAD") or ["0"])[0])
     turn = commits % count
 
-    def share(name, turns):
+    def share(name, turns, commits=commits):
         # Not the same number for all: runners with few items have them in the first shares.
         return "%d/%d" % ((commits + zlib.crc32(name.encode())) % turns, turns), "turn %d of %d" % (commits % turns + 1, turns)
 
@@ -309,8 +310,10 @@ def plan(base, affected_dir, seconds):
             yield runner.path, "affected=" + path, why[0], BY_ROOM
         elif why:
             yield runner.path, "all", why[0], *([BY_ROOM] if why[1] or why[0] in EVERYTHING else [])
-        elif "shares" in runner.marks:
+        elif "shares" in runner.marks and int(row.cpu) <= SHARE_SECONDS:
             yield runner.path, *share(runner.path, count)
+        elif "shares" in runner.marks and commits % DEAR_TURNS == zlib.crc32(runner.path.encode()) % DEAR_TURNS:
+            yield runner.path, *share(runner.path, count, commits // DEAR_TURNS)
         elif turn_of.get(runner.path) == turn:
             yield runner.path, "all", "turn %d of %d" % (turn + 1, count)
 
