@@ -185,20 +185,28 @@ bool reel_elf_section_is_named(const char *name, const char *wanted)
 	       strcmp(name + 8, wanted + 7) == 0;
 }
 
-/* By libdeflate, which takes half the time of zlib; false if the data is damaged, or shorter than
- * declared. */
-static bool inflate_zlib(struct reel_elf_sections *sections, const void *bytes, size_t size,
-			 void *out, size_t out_size)
+/* By libdeflate, which takes half the time of zlib; false if the data is damaged, or does not have
+ * the declared size, or memory ran out.  As for libelf and binutils, it may be several streams. */
+static bool inflate_zlib(struct reel_elf_sections *sections, const uint8_t *bytes, size_t size,
+			 uint8_t *out, size_t out_size)
 {
 	struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
-	enum libdeflate_result result;
+	bool good = decompressor;
 
 	sections->out_of_memory |= !decompressor;
-	if (!decompressor)
-		return false;
-	result = libdeflate_zlib_decompress(decompressor, bytes, size, out, out_size, NULL);
-	libdeflate_free_decompressor(decompressor);
-	return result == LIBDEFLATE_SUCCESS;
+	while (good && out_size && size) {
+		size_t n_read = 0, n_made = 0;
+
+		good = libdeflate_zlib_decompress_ex(decompressor, bytes, size, out, out_size,
+						     &n_read, &n_made) == LIBDEFLATE_SUCCESS;
+		bytes += n_read;
+		size -= n_read;
+		out += n_made;
+		out_size -= n_made;
+	}
+	if (decompressor)
+		libdeflate_free_decompressor(decompressor);
+	return good && !out_size;
 }
 
 /* For a section with SHF_COMPRESSED.  Returns the reason for a failure; NULL on success or if
@@ -240,6 +248,8 @@ static const char *unpack(struct reel_elf_sections *sections, Elf_Scn *section,
 		       header.ch_size;
 	if (!good) {
 		free(it);
+		if (sections->out_of_memory)
+			return NULL;
 		return header.ch_type == ELFCOMPRESS_ZLIB ? "damaged zlib data"
 							  : "damaged zstd data";
 	}

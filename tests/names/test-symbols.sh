@@ -142,6 +142,32 @@ for kind in zlib zstd; do
     done
 done
 
+# A section may be several streams (of a linker that only puts them together); here at the file's end, where there is room for them.
+name="compressed, two zlib streams"
+if build "$name" g++ -g -O2 $source -o "$dir/a" && build "$name" objcopy --compress-debug-sections=zlib "$dir/a" "$dir/packed"; then
+    addresses "$dir/a" >"$dir/addresses"
+    "$symbolize" "$dir/a" <"$dir/addresses" >"$dir/whole"
+    python3 - "$dir/packed" <<'end'
+import struct, sys, zlib
+data = bytearray(open(sys.argv[1], "rb").read())
+headers, = struct.unpack_from("<Q", data, 40)
+size, count, names = struct.unpack_from("<HHH", data, 58)
+fields = lambda index: struct.unpack_from("<IIQQQQ", data, headers + index * size)
+name_of = lambda index: bytes(data[fields(names)[4] + fields(index)[0]:]).split(b"\0")[0]
+index, = [index for index in range(count) if name_of(index) == b".debug_info"]
+_, _, flags, _, offset, length = fields(index)
+assert flags & 0x800  # SHF_COMPRESSED
+whole = zlib.decompress(data[offset + 24:offset + length])
+section = data[offset:offset + 24] + zlib.compress(whole[:1000]) + zlib.compress(whole[1000:])
+data += bytes(-len(data) % 8)
+struct.pack_into("<QQ", data, headers + index * size + 24, len(data), len(section))
+open(sys.argv[1], "wb").write(data + section)
+end
+    readelf --debug-dump=info "$dir/packed" >"$dir/log" 2>&1 && ! grep -qi warning "$dir/log" &&
+        "$symbolize" "$dir/packed" <"$dir/addresses" >"$dir/compressed" 2>&1 && diff "$dir/whole" "$dir/compressed" >"$dir/log"
+    if [ $? = 0 ]; then pass; else fail "$name"; fi
+fi
+
 name="separate debug file"
 if build "$name" g++ -g -O2 $source -o "$dir/a"; then
     objcopy --only-keep-debug "$dir/a" "$dir/a.debug"
