@@ -18,7 +18,8 @@ that commit (or since BASE), also in the work tree, decides whether the runner i
 A runner with the mark `shares` that is run for the second reason gets AFFECTED=FILE, a list of sources, and can do only what concerns these.
 The remaining runners are run in turns, chosen by the number of commits: each run takes one share of `turns`, which is at least 6 and so
 large that a share takes at most SHARE_SECONDS of CPU. Runners with the mark `shares` are part of each run, with a SHARE that changes with
-the turn; those that cost more than SHARE_SECONDS, of each fourth run, since their shares have costs of their own (a tree of Debian). Each run also takes a share of what runners with the mark `longer` check with LONG=1, in LONG_TURNS times as many turns.
+the turn; those that cost more than SHARE_SECONDS, only of each run in DEAR_TURNS, since each of their shares has to make a tree of Debian or
+boot a guest. Each run also takes a share of what runners with the mark `longer` check with LONG=1, in LONG_TURNS times as many turns.
 
 CHANGED_SECONDS=N bounds the CPU time of the runners of the second and third kinds, by what they cost when they passed, as .ci/run does:
 a change of base/ or the Makefile concerns nearly all, which take longer than CI may. At each commit others are chosen; the share of those
@@ -310,7 +311,7 @@ def plan(base, affected_dir, seconds):
             yield runner.path, "affected=" + path, why[0], BY_ROOM
         elif why:
             yield runner.path, "all", why[0], *([BY_ROOM] if why[1] or why[0] in EVERYTHING else [])
-        elif "shares" in runner.marks and int(row.cpu) <= SHARE_SECONDS:
+        elif "shares" in runner.marks and not (row and int(row.cpu) > SHARE_SECONDS):
             yield runner.path, *share(runner.path, count)
         elif "shares" in runner.marks and commits % DEAR_TURNS == zlib.crc32(runner.path.encode()) % DEAR_TURNS:
             yield runner.path, *share(runner.path, count, commits // DEAR_TURNS)

@@ -133,6 +133,7 @@ class Repository(unittest.TestCase):
         os.unlink(os.path.join(self.folder, "tests/passed"))
         self.assertEqual({why for name, (_, why) in self.plan().items() if not name.endswith("@long")}, {"never passed as a whole"})
         self.assertIn("record/test-record.sh", self.plan(self.first))
+        self.assertRegex(self.plan("HEAD")["project/test-all-rooms.sh"][0], r"^\d+/6$")
         self.plan("no-such-commit", status=1)
 
     def test_turns(self):
