@@ -31,8 +31,8 @@
 
 /*
  * Interim images, in case the recorder is killed: of each module soon after its first hit, and again
- * soon after further ones, but each module's take at most this part of one CPU.  After the first, an
- * image is written as its difference from the previous one.
+ * after further ones (NEW_SHARE), but each module's take at most this part of one CPU.  After the
+ * first, an image is written as its difference from the previous one.
  */
 #define INTERIM_EVERY (500 * REEL_NS_PER_MS)
 #define INTERIM_SHARE 100
