@@ -17,11 +17,6 @@ MEAN_TARGETS = {("ours", "perf -z 65528"): "<= 0.1", ("ours, --embed=none", "per
                 ("ours, scrubbed", "perf -z 65528"): SCRUBBED}
 
 
-def derived(kind):
-    """`stackreel scrub` and `stackreel shrink`, if this version has them."""
-    return (" %s " % kind) in output(STACKREEL, "--help")
-
-
 def perf_info(path, options, frequency, words):
     """The statistics of a perf.data of that many bytes; the file itself is not kept."""
     data, reel = path.with_suffix(".perf.data"), path.with_suffix(".reel")
@@ -46,9 +41,8 @@ def of_workload(name, frequency, seconds, quick):
             captures.record(reel, frequency, words, options)
             found[label] = captures.info(reel)
         for kind, label in (("scrub", "ours, scrubbed"), ("shrink", "ours, shrunk")):
-            if derived(kind):
-                output(STACKREEL, kind, "-q", reel, "-o", changed)
-                found[label] = captures.info(changed)
+            output(STACKREEL, kind, "-q", reel, "-o", changed)
+            found[label] = captures.info(changed)
     finally:
         captures.remove(reel, changed)
     for label, options in PERF.items():
