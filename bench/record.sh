@@ -79,14 +79,17 @@ for workload in exceptions recursion threads sqlite cppcheck; do
     [ $workload = cppcheck ] && seconds=5 || seconds=6
     read -ra command < <(SECONDS_OF_CPU=$seconds "$here/tests/truth/workloads.sh" "$workload") || continue
     for hz in 999 4999; do
-        : >ours && : >peer && : >lost
+        : >ours && : >peer && : >lost && : >bare
         for ((i = 0; i < rounds; i++)); do
             own "$recorder" --no-build-id-events -F $hz -o ours.reel -- "${command[@]}" >>ours
             sed -nE 's/.*, ([0-9,]+) lost, .*/\1/p' err | tr -d , >>lost
             own perf record -q -B -z -m 4096 -e cpu-clock:u --call-graph dwarf,65528 -F $hz -o perf.data \
                 -- "${command[@]}" >>peer
+            own "$recorder" --no-build-id-events --embed=none -F $hz -o ours.reel -- "${command[@]}" >>bare
         done
         line "recorder CPU, $workload, $hz Hz, perf dwarf,65528 -z" s
+        cp bare ours
+        line "recorder CPU, $workload, $hz Hz, --embed=none, perf dwarf,65528 -z" s
         cp lost ours
         perf report --stats -i perf.data 2>/dev/null | awk '/LOST_SAMPLES events:/ { n = $3 } END { print n + 0 }' >peer
         line "samples lost, $workload, $hz Hz" samples
