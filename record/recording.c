@@ -13,8 +13,14 @@
 #include "record/recording.h"
 #include "record/recording_internal.h"
 
-/* A kill loses data that was not drained: see FLUSH_INTERVAL in options.c. */
-#define POLL_TIMEOUT_MS 100
+/*
+ * Samples wait in the rings for this time at most, and a kill loses them: see FLUSH_INTERVAL in
+ * options.c.  With low frequencies, a turn waits until a CPU has some samples, since the first one
+ * finds nothing in the caches: at 19 Hz, this saves a fifth of the recorder's time.
+ */
+#define TURN_MS	     100
+#define TURN_MS_MAX  250
+#define TURN_SAMPLES 10
 /* How long to wait at the end before checking for another signal. */
 #define WRITE_TIMEOUT_MS 1000
 
@@ -86,11 +92,30 @@ static int poll_all(const struct recording *recording, struct poll_set *set, int
 	return n;
 }
 
+static int turn_ms(const struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+	uint64_t frequency = 1, ms;
+
+	/* These are to be noticed in time, whatever the samples are. */
+	if (recording->triggers || options->activate_time ||
+	    options->flush_interval < 2 * TURN_MS_MAX * REEL_NS_PER_MS)
+		return TURN_MS;
+	for (size_t i = 0; i < options->n_events; i++) {
+		if (!recording->events[i].frequency)
+			return TURN_MS;
+		if (recording->events[i].frequency > frequency)
+			frequency = recording->events[i].frequency;
+	}
+	ms = TURN_SAMPLES * 1000 / frequency;
+	return ms < TURN_MS ? TURN_MS : ms > TURN_MS_MAX ? TURN_MS_MAX : (int)ms;
+}
+
 static struct reel_error *wait_for_data(const struct recording *recording, struct poll_set *set)
 {
 	uint64_t until = reel_tracker_work_time(recording->tracker), now = reel_now();
 	uint64_t sample_time = reel_tracker_sample_time(recording->tracker);
-	int timeout = POLL_TIMEOUT_MS;
+	int timeout = turn_ms(recording);
 
 	TRY(poll_set_fill(recording, set));
 	if (recording->end.deadline && recording->end.deadline < until)
@@ -108,7 +133,7 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 		until = reel_output_flush_time(recording->output);
 	if (recording->stream.has_more)
 		until = now;
-	if (until < now + POLL_TIMEOUT_MS * REEL_NS_PER_MS)
+	if (until < now + (uint64_t)timeout * REEL_NS_PER_MS)
 		timeout = until <= now ? 0 : (int)((until - now) / REEL_NS_PER_MS) + 1;
 	if (poll_all(recording, set, timeout) < 0 && errno != EINTR)
 		return reel_error_os(errno, "poll");
