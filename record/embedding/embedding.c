@@ -54,7 +54,7 @@
  * hit, the images of a large program miss many.
  */
 #define WORK_SAMPLE (REEL_NS_PER_MS / 40)
-#define WORK_CREDIT (100 * REEL_NS_PER_MS)
+#define WORK_CREDIT (500 * REEL_NS_PER_MS)
 
 /* A further image waits until this part of its hits is new, but no longer than this time: it costs
  * what all its hits cost, and new ones affect fewer samples the more there are. */
@@ -812,6 +812,6 @@ void reel_embedding_restart(struct reel_embedding *embedding)
 		embedding->work_free = work_free_most(embedding);
 	embedding->begun = now;
 	embedding->work = 0;
-	embedding->work_again = 0;
+	embedding->work_again = (int64_t)embedding->work_free / 2;
 	embedding->bytes_left = embedding->options.limit;
 }
