@@ -92,12 +92,13 @@ static int poll_all(const struct recording *recording, struct poll_set *set, int
 	return n;
 }
 
+/* How long a turn of the loop waits for data. */
 static int turn_ms(const struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
 	uint64_t frequency = 1, ms;
 
-	/* These are to be noticed in time, whatever the samples are. */
+	/* They are promised to be noticed early, however rare the samples are. */
 	if (recording->triggers || options->activate_time ||
 	    options->flush_interval < 2 * TURN_MS_MAX * REEL_NS_PER_MS)
 		return TURN_MS;

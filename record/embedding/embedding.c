@@ -50,8 +50,8 @@
 #define WORK_RESERVED 4
 /*
  * Each sample pays for this much work on images after a module's first, so that these cost less than
- * what the sample itself does.  The first of them have credit: until the usual functions have been
- * hit, the images of a large program miss many.
+ * what the sample itself does.  The first of them have credit, in each part half of its free time:
+ * until the usual functions have been hit, the images of a large program miss many.
  */
 #define WORK_SAMPLE (REEL_NS_PER_MS / 40)
 #define WORK_CREDIT (500 * REEL_NS_PER_MS)

@@ -28,8 +28,8 @@
 #define EMBED_MIN     (64u << 10)
 #define EMBED_MAX     (60u << 20)
 /*
- * A kill loses data younger than this, and data not yet drained by the loop (TURN_MS_MAX, 250 ms): less
- * than the second that SPEC.md, 3.2, allows.
+ * A kill loses data younger than this, and data not yet drained by the loop (TURN_MS_MAX in
+ * recording.c, 250 ms): less than the second that SPEC.md, 3.2, allows.
  */
 #define FLUSH_INTERVAL	   (500 * REEL_NS_PER_MS)
 #define FLUSH_INTERVAL_MIN (10 * REEL_NS_PER_MS)
