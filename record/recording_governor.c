@@ -125,7 +125,7 @@ struct reel_error *recording_govern(struct recording *recording)
 	if (!reason)
 		return NULL;
 	TRY(apply(recording, reasons[reason]));
-	/* What is in memory would wait for the pause's end. */
+	/* Data in memory would wait for the pause's end. */
 	return recording->governor.paused ? recording_flush(recording) : NULL;
 }
 

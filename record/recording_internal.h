@@ -56,7 +56,7 @@ struct recording_stream {
 	uint64_t previous_cycle;
 	uint64_t above_rate;  /* hits dropped because of --max-rate */
 	uint64_t lost_events; /* lost process events at the last check */
-	/* Until then, this turn may read names; and the turn was too short for all of them. */
+	/* Until then, this turn may read names; and the turn was too short for all. */
 	uint64_t names_until;
 	bool has_more;
 	/* Refused samples were reported once. */
@@ -218,7 +218,7 @@ struct reel_error *recording_mark_trigger(struct recording *recording, uint64_t 
 /* The same of a step, and a line with -v. */
 struct reel_error *recording_mark_step(struct recording *recording,
 				       const char *text) REEL_MUST_CHECK;
-/* The file being written is that of the last trigger. */
+/* The last trigger is the reason for the file being written. */
 void recording_note_trigger_file(struct recording *recording);
 /* END, index and trailer. */
 struct reel_error *recording_finish(struct recording *recording) REEL_MUST_CHECK;

@@ -29,7 +29,7 @@ static const struct {
 	unsigned int percent;
 	const char *does;
 } levels[] = {
-	[MEMORY_ENOUGH] = { 0, "no limits on what is kept" },
+	[MEMORY_ENOUGH] = { 0, "no limits on kept data" },
 	[MEMORY_CACHES] = { 65, "freeing caches" },
 	[MEMORY_STACKS] = { 75, "shorter stacks" },
 	[MEMORY_PLACES] = { 85, "no further mappings, names, code and images" },

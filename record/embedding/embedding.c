@@ -430,7 +430,7 @@ static uint64_t turn_end(const struct reel_embedding *embedding)
 /*
  * Opens a distribution's debug package, which alone has the names of libraries' local functions.
  * It is below the recorder's own, trusted root, not the process's.  -1: it does not exist, or an
- * earlier image took too long, perhaps because of it.
+ * earlier image took too long, perhaps for that reason.
  */
 static int open_debug_file(const struct reel_embedding *embedding, const struct module *module)
 {

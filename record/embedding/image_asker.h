@@ -37,7 +37,7 @@ void reel_image_asker_ask(struct reel_image_asker *asker,
 
 /* Limits the question's deadline to this time. */
 void reel_image_asker_hurry(struct reel_image_asker *asker, uint64_t deadline);
-/* Frees what is not needed until the next question. */
+/* Frees memory that is not needed until the next question. */
 void reel_image_asker_rest(struct reel_image_asker *asker);
 /* Kills a helper that is at work, and leaves the image out, with this reason; false if no helper is at work. */
 bool reel_image_asker_give_up(struct reel_image_asker *asker, const char *problem);

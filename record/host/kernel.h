@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The running kernel: what it has, and helpful messages for what it refuses. */
+/* The running kernel: its features, and helpful messages if it refuses something. */
 #ifndef RECORD_HOST_KERNEL_H
 #define RECORD_HOST_KERNEL_H
 

@@ -14,7 +14,7 @@
 #define ROUND_MIN REEL_NS_PER_SECOND
 /* Between looks at a full disk. */
 #define WAIT_MS 20
-/* ns. A part without room for its rest ends at this age, so that a full disk gets few of them. */
+/* ns. A part without room for its rest ends at this age, so that a full disk gets few. */
 #define CUT_AGE REEL_NS_PER_SECOND
 
 struct reel_output {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ELF files in a process's memory by which JITs describe their code to debuggers (GDB's manual,
- * "JIT Compilation Interface"): a variable __jit_debug_descriptor begins a list of them.  A walk
+ * "JIT Compilation Interface"): a variable __jit_debug_descriptor begins their list.  A walk
  * through the list only reports its entries; the recorder then asks for the files of new ones.  The
  * process changes all of this meanwhile, so everything is bounded and checked.
  */

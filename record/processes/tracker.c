@@ -255,7 +255,7 @@ void tracker_set_interpreter(struct reel_tracker *tracker, struct process *proce
 	tracker_expect_interpreter(tracker);
 }
 
-/* Each mapping is added to all of them.  Further ones have /proc read when they run unknown code. */
+/* Each mapping is added to all.  Further ones have /proc read when they run unknown code. */
 #define SHARERS_MAX 64
 
 static size_t count_sharers(const struct process *process)

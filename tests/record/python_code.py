@@ -63,7 +63,7 @@ OWN = [
     own("def f(): return 1", **{"co_linetable": b""}) if sys.version_info >= (3, 11) else own("def f(): pass"),
     own("def f(): pass", co_filename="x" * 4096),
 ]
-# These, and what is not code, get no name.
+# These, and other bytes than code, get no name.
 TOO_LONG = [own("def f(): pass", co_filename="x" * 4097), own("def f(): pass", co_filename="\u00e9" * 2049)]
 
 codes = list(loaded()) + OWN

@@ -64,7 +64,7 @@ ok "the whole host" "$tests/record/storm_check.py" "$stackreel" host.reel 100000
 comm=--comm=alone ok "the whole host: the busy process" stacks spin main host.reel
 ok "the whole host: children" stacks work_in_child main host.reel
 
-# Each part has the processes that its own samples need. On a busy host there are more of them; the last eight are checked.
+# Each part has the processes that its own samples need. On a busy host there are more; the last eight are checked.
 record -F 499 --rotate 400ms,8 -o parts.reel -- ./storm $forks
 count $? "parts"
 parts=(parts.*.reel)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# stackreel-record with a slow reader: the recorder first cuts stacks, then drops samples, but never process events, and counts all of it.
+# stackreel-record with a slow reader: the recorder first cuts stacks, then drops samples, but never process events, and counts all that are lost.
 # Inspects files with the independent reader. Needs root and BPF.
 # run.sh: records thorough
 # checks: =record =record/output =record/sampling format

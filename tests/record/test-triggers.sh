@@ -65,7 +65,7 @@ until_whole f.0001.reel 20
 count $? "begun: $(head -n 2 messages)"
 n=1
 
-# pulls TRIGGER COMMAND...: the next file is because of it
+# pulls TRIGGER COMMAND...: it causes the next file
 pulls() {
     local file trigger=$1
     shift

@@ -315,7 +315,7 @@ TEST(test_offsets_of_the_process)
 	begin_indirect(0x030d00);
 	put_bytes(process.runtime + 8, &(uint64_t){ 0x030e00f0 }, 8);
 	expect(REEL_RUNTIME_UNKNOWN);
-	/* Frames that are larger than what is read of them, and offsets that no struct has. */
+	/* Frames of which only a part is read, and offsets that no struct has. */
 	begin_indirect(0x030d00);
 	put_bytes(process.runtime + at, &(uint64_t){ REEL_BPF_FRAME_SIZE - 4 }, 8);
 	expect(REEL_RUNTIME_UNKNOWN);
