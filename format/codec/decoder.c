@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/memory.h"
 #include "format/codec/columns.h"
 #include "format/codec/labels.h"
 #include "format/codec/runtime_frames.h"
@@ -51,7 +52,9 @@ static struct reel_error *ends_within(const char *what)
 
 struct reel_error *reel_sample_decoder_create(struct reel_sample_decoder **ret)
 {
-	struct reel_sample_decoder *decoder = calloc(1, sizeof(*decoder));
+	/* A megabyte, of which a short capture uses little: with calloc it would often be cleared. */
+	void *memory = reel_large_memory_allocate(sizeof(struct reel_sample_decoder));
+	struct reel_sample_decoder *decoder = memory;
 
 	if (!decoder)
 		return reel_error_no_memory();
@@ -88,7 +91,7 @@ void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
 		free(decoder->missing[i].items);
 	free(decoder->kernel_chain.items);
 	free(decoder->frame_chain.items);
-	free(decoder);
+	reel_large_memory_free((uint8_t *)decoder, sizeof(*decoder));
 }
 
 /* ---- layouts ---------------------------------------------------------------- */
