@@ -13,7 +13,7 @@
 struct known {
 	uint8_t bytes[REEL_INSTRUCTION_SIZE_MAX];
 	uint8_t size; /* 0: free */
-	/* Its used part; the target counts from its address. */
+	/* Its used part. */
 	uint8_t instruction[offsetof(struct reel_instruction, effects) +
 			    KNOWN_EFFECTS_MAX * sizeof(struct reel_effect)];
 };
@@ -155,43 +155,39 @@ static struct known *find_known(struct reel_decoder *decoder, const uint8_t *byt
 	return NULL;
 }
 
-/* With a prefix, a target may be other than the address plus a constant. */
-static bool may_be_known(const struct reel_instruction *instruction, uint8_t first)
+static void keep(struct reel_decoder *decoder, const uint8_t *bytes,
+		 const struct reel_instruction *instruction)
 {
-	return instruction->n_effects <= KNOWN_EFFECTS_MAX &&
-	       (!instruction->has_target || first == 0x0f || first >> 4 == 7 || first >> 4 == 0xe);
+	unsigned its = instruction->size < 8 ? instruction->size : 8;
+	struct known *known = place_of(decoder, first_bytes(bytes), its);
+
+	*known_sizes_of(decoder, bytes) |= (uint8_t)(1u << (its - 1));
+	memcpy(known->bytes, bytes, instruction->size);
+	known->size = instruction->size;
+	memcpy(known->instruction, instruction, sizeof(known->instruction));
 }
 
 static bool decode_x86(struct reel_decoder *decoder, const uint8_t *bytes, size_t size,
 		       uint64_t address, struct reel_instruction *ret)
 {
-	struct known *known = NULL;
+	bool is_whole = size >= sizeof(uint64_t);
+	const struct known *known = NULL;
 
+	if (reel_x86_decode_branch(decoder->arch, bytes, size, address, ret))
+		return true;
 	if (!decoder->known)
 		decoder->known = calloc((size_t)1 << KNOWN_BITS, sizeof(*decoder->known));
-	if (decoder->known && size >= sizeof(uint64_t))
+	if (decoder->known && is_whole)
 		known = find_known(decoder, bytes, size);
 	if (known) {
 		memcpy(ret, known->instruction, sizeof(known->instruction));
-		ret->target += ret->has_target ? address : 0;
-		if (decoder->arch->word_size == 4)
-			ret->target &= UINT32_MAX;
 		return true;
 	}
 	if (!reel_x86_decode(decoder->x86, bytes, size, address, ret))
 		return false;
-	if (decoder->known && size >= sizeof(uint64_t) && may_be_known(ret, bytes[0])) {
-		unsigned its = ret->size < 8 ? ret->size : 8;
-		uint64_t target = ret->target;
-
-		known = place_of(decoder, first_bytes(bytes), its);
-		*known_sizes_of(decoder, bytes) |= (uint8_t)(1u << (its - 1));
-		ret->target -= ret->has_target ? address : 0;
-		memcpy(known->bytes, bytes, ret->size);
-		known->size = ret->size;
-		memcpy(known->instruction, ret, sizeof(known->instruction));
-		ret->target = target;
-	}
+	/* Other branches are rare. */
+	if (decoder->known && is_whole && !ret->has_target && ret->n_effects <= KNOWN_EFFECTS_MAX)
+		keep(decoder, bytes, ret);
 	return true;
 }
 

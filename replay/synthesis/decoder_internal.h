@@ -13,14 +13,21 @@ static inline void add_effect(struct reel_instruction *to, struct reel_effect ef
 		to->effects[to->n_effects++] = effect;
 }
 
+/* In place of an earlier value, which would not be used. */
 static inline void add_set(struct reel_instruction *to, uint8_t slot, struct reel_value value)
 {
+	for (unsigned i = 0; i < to->n_effects; i++) {
+		if (to->effects[i].slot == slot && !to->effects[i].size) {
+			to->effects[i].value = value;
+			return;
+		}
+	}
 	add_effect(to, (struct reel_effect){ .slot = slot, .value = value });
 }
 
 static inline void add_clobber(struct reel_instruction *to, uint8_t slot)
 {
-	add_effect(to, (struct reel_effect){ .slot = slot });
+	add_set(to, slot, (struct reel_value){ 0 });
 }
 
 static inline void add_store(struct reel_instruction *to, uint8_t slot, int64_t at, size_t size,
@@ -40,6 +47,9 @@ struct reel_error *reel_x86_decoder_create(const struct reel_arch *arch,
 void reel_x86_decoder_destroy(struct reel_x86_decoder *decoder);
 bool reel_x86_decode(struct reel_x86_decoder *decoder, const uint8_t *bytes, size_t size,
 		     uint64_t address, struct reel_instruction *ret);
+/* The same, only for calls and jumps to a target that they contain, without a prefix; at once. */
+bool reel_x86_decode_branch(const struct reel_arch *arch, const uint8_t *bytes, size_t size,
+			    uint64_t address, struct reel_instruction *ret);
 
 /* Decodes by the tables of arch/. */
 bool reel_table_decode(const struct reel_arch *arch, const uint8_t *bytes, size_t size,

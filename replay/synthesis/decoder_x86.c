@@ -3,6 +3,7 @@
 #include <capstone/capstone.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "replay/synthesis/capstone_room.h"
 #include "replay/synthesis/decoder_internal.h"
 
@@ -380,6 +381,35 @@ static void describe(const struct reel_x86_decoder *decoder, struct reel_instruc
 			go(decoder, to, REEL_FLOW_BRANCH, &operands[0]);
 		break;
 	}
+}
+
+/* The displacement is the last operand, and counts from the next instruction (SDM volume 2, CALL,
+ * JMP and Jcc). */
+bool reel_x86_decode_branch(const struct reel_arch *arch, const uint8_t *bytes, size_t size,
+			    uint64_t address, struct reel_instruction *ret)
+{
+	unsigned opcode = size < 6 ? 0 : bytes[0] == 0x0f ? 0x0f00u | bytes[1] : bytes[0];
+	int64_t displacement;
+	bool is_near = true;
+
+	if (opcode == 0xe8) {
+		ret->flow = REEL_FLOW_CALL;
+	} else if (opcode == 0xe9 || opcode == 0xeb) {
+		ret->flow = REEL_FLOW_JUMP;
+		is_near = opcode == 0xe9;
+	} else if (opcode >> 4 == 0x7 || opcode >> 4 == 0xf8) {
+		ret->flow = REEL_FLOW_BRANCH;
+		is_near = opcode >> 4 == 0xf8;
+	} else {
+		return false;
+	}
+	bytes += opcode > 0xff ? 2 : 1;
+	displacement = is_near ? (int32_t)reel_load_target(bytes, 4, false) : (int8_t)bytes[0];
+	ret->size = (uint8_t)((opcode > 0xff ? 2 : 1) + (is_near ? 4 : 1));
+	ret->target = address + ret->size + (uint64_t)displacement;
+	ret->target &= arch->word_size == 4 ? UINT32_MAX : UINT64_MAX;
+	ret->has_target = true;
+	return true;
 }
 
 /* ---- instructions unknown to capstone 4 --------------------------------------------------- */

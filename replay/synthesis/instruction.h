@@ -75,7 +75,7 @@ struct reel_instruction {
 	uint8_t through;
 	bool has_target;
 	bool by_fp; /* it reads or writes memory at the frame pointer + a constant */
-	/* All happen at once; if two set the same register, the last one is used. */
+	/* All happen at once; no two set the same register. */
 	uint8_t n_effects;
 	struct reel_effect effects[REEL_EFFECTS_MAX];
 };

@@ -6,7 +6,7 @@
  * or of that many bytes at a register plus a constant; ? is an unknown value.
  */
 #include "base/error.h"
-#include "replay/synthesis/instruction.h"
+#include "replay/synthesis/decoder_internal.h"
 #include "tests/support/test.h"
 
 #define ADDRESS 0x10000
@@ -119,7 +119,7 @@ static void check(const char *name, const struct instruction_case *cases, size_t
 
 		/* Following bytes are not part of it, and a truncated instruction is invalid. */
 		memcpy(bytes, cases[i].bytes, cases[i].size);
-		/* Kept targets count from its address. */
+		/* The second time, it may be kept from the first. */
 		assert_true(reel_decode(decoder, bytes, REEL_INSTRUCTION_SIZE_MAX, ADDRESS / 2,
 					&instruction));
 		assert_true(reel_decode(decoder, bytes, REEL_INSTRUCTION_SIZE_MAX, ADDRESS,
@@ -144,32 +144,30 @@ static void check(const char *name, const struct instruction_case *cases, size_t
 TEST(test_x86_64)
 {
 	const struct instruction_case cases[] = {
-		{ "push %rbx", BYTES(0x53), "rsp = ?, rsp = rsp-8, 8 at [rsp-8] = rbx" },
-		{ "pop %r12", BYTES(0x41, 0x5c), "rsp = ?, r12 = ?, rsp = rsp+8, r12 = [rsp+0]" },
-		{ "leave", BYTES(0xc9), "rbp = ?, rsp = ?, rbp = [rbp+0], rsp = rbp+8" },
+		{ "push %rbx", BYTES(0x53), "rsp = rsp-8, 8 at [rsp-8] = rbx" },
+		{ "pop %r12", BYTES(0x41, 0x5c), "rsp = rsp+8, r12 = [rsp+0]" },
+		{ "leave", BYTES(0xc9), "rbp = [rbp+0], rsp = rbp+8" },
 		{ "ret", BYTES(0xc3), "return, rsp = ?" },
 		{ "ret $16", BYTES(0xc2, 0x10, 0x00), "return, rsp = ?" },
 		{ "sub $0x88,%rsp", BYTES(0x48, 0x81, 0xec, 0x88, 0x00, 0x00, 0x00),
-		  "rsp = ?, rsp = rsp-136" },
-		{ "pop (%rsp)", BYTES(0x8f, 0x04, 0x24),
-		  "rsp = ?, rsp = rsp+8, 8 at [rsp+8] = [rsp+0]" },
-		{ "add $8,%rsp", BYTES(0x48, 0x83, 0xc4, 0x08), "rsp = ?, rsp = rsp+8" },
-		{ "add %r14,%rsp", BYTES(0x4c, 0x01, 0xf4), "rsp = ?, rsp = rsp + (r14 >> 0)+0" },
-		{ "add %r14d,%esp", BYTES(0x44, 0x01, 0xf4), "rsp = ?, rsp = ?" },
-		{ "shr $8,%r14", BYTES(0x49, 0xc1, 0xee, 0x08), "r14 = ?, r14 = r14 >> 8" },
-		{ "shr %cl,%r14", BYTES(0x49, 0xd3, 0xee), "r14 = ?, r14 = ?" },
-		{ "lea -0x28(%rbp),%rsp", BYTES(0x48, 0x8d, 0x65, 0xd8), "rsp = ?, rsp = rbp-40" },
-		{ "mov %rsp,%rbp", BYTES(0x48, 0x89, 0xe5), "rbp = ?, rbp = rsp" },
+		  "rsp = rsp-136" },
+		{ "pop (%rsp)", BYTES(0x8f, 0x04, 0x24), "rsp = rsp+8, 8 at [rsp+8] = [rsp+0]" },
+		{ "add $8,%rsp", BYTES(0x48, 0x83, 0xc4, 0x08), "rsp = rsp+8" },
+		{ "add %r14,%rsp", BYTES(0x4c, 0x01, 0xf4), "rsp = rsp + (r14 >> 0)+0" },
+		{ "add %r14d,%esp", BYTES(0x44, 0x01, 0xf4), "rsp = ?" },
+		{ "shr $8,%r14", BYTES(0x49, 0xc1, 0xee, 0x08), "r14 = r14 >> 8" },
+		{ "shr %cl,%r14", BYTES(0x49, 0xd3, 0xee), "r14 = ?" },
+		{ "lea -0x28(%rbp),%rsp", BYTES(0x48, 0x8d, 0x65, 0xd8), "rsp = rbp-40" },
+		{ "mov %rsp,%rbp", BYTES(0x48, 0x89, 0xe5), "rbp = rsp" },
 		{ "mov %rbx,0x10(%rsp)", BYTES(0x48, 0x89, 0x5c, 0x24, 0x10),
 		  "8 at [rsp+16] = rbx" },
-		{ "mov 0x10(%rsp),%rbx", BYTES(0x48, 0x8b, 0x5c, 0x24, 0x10),
-		  "rbx = ?, rbx = [rsp+16]" },
+		{ "mov 0x10(%rsp),%rbx", BYTES(0x48, 0x8b, 0x5c, 0x24, 0x10), "rbx = [rsp+16]" },
 		{ "movb $1,4(%rsp)", BYTES(0xc6, 0x44, 0x24, 0x04, 0x01), "1 at [rsp+4] = ?" },
-		{ "mov %eax,%ebx", BYTES(0x89, 0xc3), "rbx = ?, rbx = ?" },
-		{ "and $-16,%rsp", BYTES(0x48, 0x83, 0xe4, 0xf0), "rsp = ?, rsp = ?" },
-		{ "xchg %rax,%rsp", BYTES(0x48, 0x94), "rax = ?, rsp = ?, rax = rsp, rsp = rax" },
-		{ "inc %rbx", BYTES(0x48, 0xff, 0xc3), "rbx = ?, rbx = rbx+1" },
-		{ "pushf", BYTES(0x9c), "rsp = ?, rsp = rsp-8, 8 at [rsp-8] = ?" },
+		{ "mov %eax,%ebx", BYTES(0x89, 0xc3), "rbx = ?" },
+		{ "and $-16,%rsp", BYTES(0x48, 0x83, 0xe4, 0xf0), "rsp = ?" },
+		{ "xchg %rax,%rsp", BYTES(0x48, 0x94), "rax = rsp, rsp = rax" },
+		{ "inc %rbx", BYTES(0x48, 0xff, 0xc3), "rbx = rbx+1" },
+		{ "pushf", BYTES(0x9c), "rsp = rsp-8, 8 at [rsp-8] = ?" },
 		{ "call .+0x105", BYTES(0xe8, 0x00, 0x01, 0x00, 0x00), "call +261" },
 		{ "call *%rax", BYTES(0xff, 0xd0), "call *rax" },
 		{ "jmp .+0x20", BYTES(0xeb, 0x1e), "jump +32" },
@@ -180,7 +178,7 @@ TEST(test_x86_64)
 		{ "syscall", BYTES(0x0f, 0x05), "rax = ?, rcx = ?, r11 = ?" },
 		{ "ud2", BYTES(0x0f, 0x0b), "end" },
 		{ "hlt", BYTES(0xf4), "end" },
-		{ "vmovq %xmm0,%rbx", BYTES(0xc4, 0xe1, 0xf9, 0x7e, 0xc3), "rbx = ?, rbx = ?" },
+		{ "vmovq %xmm0,%rbx", BYTES(0xc4, 0xe1, 0xf9, 0x7e, 0xc3), "rbx = ?" },
 		{ "vpaddd %zmm1,%zmm2,%zmm3", BYTES(0x62, 0xf1, 0x6d, 0x48, 0xfe, 0xd9), "" },
 		{ "vmovdqu8 %zmm1,(%rax)", BYTES(0x62, 0xf1, 0x7f, 0x48, 0x7f, 0x08), "" },
 		{ "nop", BYTES(0x90), "" },
@@ -192,12 +190,12 @@ TEST(test_x86_64)
 TEST(test_i386)
 {
 	const struct instruction_case cases[] = {
-		{ "push %ebx", BYTES(0x53), "esp = ?, esp = esp-4, 4 at [esp-4] = ebx" },
-		{ "pop %ebp", BYTES(0x5d), "esp = ?, ebp = ?, esp = esp+4, ebp = [esp+0]" },
-		{ "leave", BYTES(0xc9), "esp = ?, ebp = ?, esp = ebp+4, ebp = [ebp+0]" },
+		{ "push %ebx", BYTES(0x53), "esp = esp-4, 4 at [esp-4] = ebx" },
+		{ "pop %ebp", BYTES(0x5d), "esp = esp+4, ebp = [esp+0]" },
+		{ "leave", BYTES(0xc9), "esp = ebp+4, ebp = [ebp+0]" },
 		{ "ret", BYTES(0xc3), "return, esp = ?" },
-		{ "sub $0x1c,%esp", BYTES(0x83, 0xec, 0x1c), "esp = ?, esp = esp-28" },
-		{ "mov 4(%esp),%eax", BYTES(0x8b, 0x44, 0x24, 0x04), "eax = ?, eax = [esp+4]" },
+		{ "sub $0x1c,%esp", BYTES(0x83, 0xec, 0x1c), "esp = esp-28" },
+		{ "mov 4(%esp),%eax", BYTES(0x8b, 0x44, 0x24, 0x04), "eax = [esp+4]" },
 		{ "call .+0x105", BYTES(0xe8, 0x00, 0x01, 0x00, 0x00), "call +261" },
 		{ "int $0x80", BYTES(0xcd, 0x80), "eax = ?" },
 		{ "jmp *%ecx", BYTES(0xff, 0xe1), "jump *ecx" },
@@ -420,12 +418,55 @@ TEST(test_s390x)
 		{ "vl %v8,160(%r15)", BYTES(0xe7, 0x80, 0xf0, 0xa0, 0x00, 0x06), "f8 = ?" },
 		{ "vl %v24,160(%r15)", BYTES(0xe7, 0x80, 0xf0, 0xa0, 0x08, 0x06), "" },
 		{ "ipm %r2", BYTES(0xb2, 0x22, 0x00, 0x20), "r2 = ?" },
-		{ "mvst %r2,%r3", BYTES(0xb2, 0x55, 0x00, 0x23), "r2 = ?, r3 = ?, r3 = ?, r4 = ?" },
+		{ "mvst %r2,%r3", BYTES(0xb2, 0x55, 0x00, 0x23), "r2 = ?, r3 = ?, r4 = ?" },
 		{ "cs %r1,%r2,0(%r3)", BYTES(0xba, 0x12, 0x30, 0x00), "r1 = ?" },
 		{ "trap2", BYTES(0x01, 0xff), "end" },
 	};
 
 	check("s390x", cases, sizeof(cases) / sizeof(cases[0]));
+}
+
+/* Calls and jumps that are decoded here, as capstone decodes them. */
+static void check_branches(const char *name)
+{
+	static const uint8_t displacements[] = { 0, 1, 0x7f, 0x80, 0xff };
+	const struct reel_arch *arch = reel_arch_by_name(name);
+	struct reel_x86_decoder *capstone;
+	unsigned found = 0;
+
+	assert_null(reel_x86_decoder_create(arch, &capstone));
+	for (unsigned i = 0; i < 2 * 256 * sizeof(displacements); i++) {
+		uint8_t at = displacements[i / 512];
+		uint8_t bytes[16] = { i & 256 ? 0x0f : (uint8_t)i,
+				      i & 256 ? (uint8_t)i : at,
+				      at,
+				      0x12,
+				      0x34,
+				      at,
+				      at };
+		struct reel_instruction ours = { 0 }, its = { .through = REEL_ARCH_NO_SLOT };
+
+		/* 0f is not an opcode. */
+		if (i % 512 == 0x0f ||
+		    !reel_x86_decode_branch(arch, bytes, sizeof(bytes), ADDRESS, &ours))
+			continue;
+		assert_true(reel_x86_decode(capstone, bytes, sizeof(bytes), ADDRESS, &its));
+		assert_int_equal(ours.size, its.size);
+		assert_int_equal(ours.flow, its.flow);
+		assert_int_equal(ours.target, its.target);
+		assert_true(its.has_target && !its.n_effects && !its.by_fp);
+		assert_int_equal(its.through, REEL_ARCH_NO_SLOT);
+		found++;
+	}
+	reel_x86_decoder_destroy(capstone);
+	/* call, two kinds of jmp, and of each condition. */
+	assert_int_equal(found, (1 + 2 + 2 * 16) * sizeof(displacements));
+}
+
+TEST(test_x86_branches)
+{
+	check_branches("x86_64");
+	check_branches("i386");
 }
 
 /* Invalid bytes, and instructions with unknown effects. */
