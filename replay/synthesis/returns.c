@@ -479,10 +479,50 @@ static void settle(struct run *run)
 
 void reel_returns_free(struct reel_synthesis *synthesis)
 {
-	reel_id_table_free_all(&synthesis->returns);
+	reel_id_table_free(&synthesis->returns);
+	reel_arena_free(&synthesis->returns_memory);
+	free(synthesis->returns_bits);
+	synthesis->returns_bits = NULL;
 	synthesis->n_returns = 0;
 	reel_code_seen_free(synthesis->returns_seen);
 	synthesis->returns_seen = NULL;
+}
+
+/* Bytes of code for a bit. */
+#define BYTES_OF_BIT 8
+
+static uint64_t *bits_of(struct reel_synthesis *synthesis, uint64_t address, uint64_t *bit_ret)
+{
+	uint64_t number = address / BYTES_OF_BIT % REEL_RETURNS_BITS;
+
+	*bit_ret = (uint64_t)1 << number % 64;
+	return &synthesis->returns_bits[number / 64];
+}
+
+static struct found *find_any(struct reel_synthesis *synthesis, uint64_t address)
+{
+	uint64_t bit;
+
+	if (!synthesis->returns_bits || !(*bits_of(synthesis, address, &bit) & bit))
+		return NULL;
+	return (struct found *)reel_id_table_find(&synthesis->returns, address);
+}
+
+static struct found *add(struct reel_synthesis *synthesis, uint64_t address)
+{
+	struct found *found = reel_arena_allocate(&synthesis->returns_memory, sizeof(*found));
+	uint64_t bit;
+
+	if (!synthesis->returns_bits)
+		synthesis->returns_bits =
+			calloc(REEL_RETURNS_BITS / 64, sizeof(*synthesis->returns_bits));
+	if (!found || !synthesis->returns_bits)
+		return NULL;
+	found->entry.id = address;
+	if (!reel_id_table_insert(&synthesis->returns, &found->entry))
+		return NULL;
+	*bits_of(synthesis, address, &bit) |= bit;
+	return found;
 }
 
 static void remember(struct run *run, struct reel_code_seen *seen)
@@ -498,8 +538,7 @@ static void remember(struct run *run, struct reel_code_seen *seen)
 	}
 	for (size_t i = 0; i < run->graph.n; i++) {
 		uint64_t address = run->graph.nodes[i].address;
-		struct found *found =
-			(struct found *)reel_id_table_find(&synthesis->returns, address);
+		struct found *found = find_any(synthesis, address);
 
 		/* Code with CFI was not followed. */
 		if (run->graph.nodes[i].flags & (REEL_CODE_HAS_CFI | REEL_CODE_KNOWN) ||
@@ -511,7 +550,7 @@ static void remember(struct run *run, struct reel_code_seen *seen)
 			continue;
 		synthesis->n_returns += !found && !seen;
 		if (!found)
-			found = reel_id_table_add(&synthesis->returns, address, sizeof(*found));
+			found = add(synthesis, address);
 		if (!found)
 			return;
 		found->seen = seen;
@@ -523,7 +562,7 @@ static void remember(struct run *run, struct reel_code_seen *seen)
 
 static struct found *known(struct reel_synthesis *synthesis, uint64_t address)
 {
-	struct found *found = (struct found *)reel_id_table_find(&synthesis->returns, address);
+	struct found *found = find_any(synthesis, address);
 
 	return found && reel_code_seen_holds(&synthesis->reader, found->seen) ? found : NULL;
 }

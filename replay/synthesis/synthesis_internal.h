@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/id_table.h"
+#include "base/memory.h"
 #include "replay/synthesis/code.h"
 #include "replay/synthesis/pool.h"
 
@@ -32,6 +33,9 @@ struct reel_known_call {
 
 #define REEL_KNOWN_CALLS_BITS 12
 
+/* Each for a few bytes of code: 32 KiB. */
+#define REEL_RETURNS_BITS (1u << 18)
+
 /* If the code changes, no more than results for this many instructions are kept. */
 #define REEL_SYNTHESIS_KEPT_MAX (1u << 18)
 
@@ -48,7 +52,11 @@ struct reel_synthesis {
 	uint64_t *fact_slots;
 	size_t n_fact_slots, fact_slots_capacity;
 	struct reel_made_rows fact_rows;
-	struct reel_id_table returns;	     /* by address */
+	struct reel_id_table returns; /* by address */
+	struct reel_arena_chunk *returns_memory;
+	/* By address: a bit for a few bytes of code, set if there is a result, so that most look-ups
+	 * end here; NULL until there is one. */
+	uint64_t *returns_bits;
 	size_t n_returns;		     /* them, or all instructions that returns_seen has */
 	struct reel_code_seen *returns_seen; /* by them */
 	unsigned depth;			     /* of nested functions being analyzed */
