@@ -3,6 +3,10 @@
 # Builds the libraries that stackreel links for another libc, from the distribution's source packages, and copies their licences:
 #   CC=COMPILER AR=AR libraries.sh DIR SOURCES      writes DIR/include, DIR/lib and DIR/licences, and keeps source packages in SOURCES
 set -eu
+for tool in "$CC" "$AR" dpkg-source; do
+	command -v "$tool" >/dev/null ||
+		{ echo "libraries.sh: no $tool: apt-get install musl-tools (musl-gcc), emscripten (emcc), dpkg-dev (dpkg-source)" >&2; exit 1; }
+done
 mkdir -p "$1" "$2"
 dir=$(cd "$1" && pwd)
 sources=$(cd "$2" && pwd)
