@@ -61,6 +61,13 @@
 #define NEW_SHARE 16
 #define FEW_EVERY (600 * REEL_NS_PER_SECOND)
 
+/*
+ * Parts of the bytes that stay for the images at the file's end: further images leave the first.  A
+ * first one would be made at the end as well, and leaves the second.
+ */
+#define BYTES_RESERVED	     4
+#define BYTES_RESERVED_FIRST 8
+
 /* At a file's end each module gets an equal part of the remaining time, but at least this; a module
  * that needs more is tried again after all others. */
 #define TURN_MIN (100 * REEL_NS_PER_MS)
@@ -92,6 +99,11 @@ struct seen {
 	uint64_t word, list;
 };
 
+struct queued {
+	uint64_t module; /* its id */
+	double cost;	 /* hits of the image for each that the last one in the file lacks */
+};
+
 struct reel_embedding {
 	struct reel_embedding_options options;
 	const struct reel_timeline *timeline;
@@ -101,8 +113,8 @@ struct reel_embedding {
 	size_t n_files, files_max;
 	size_t n_hits;
 	uint64_t bytes_left;
-	/* Modules waiting for their images at the file's end. */
-	uint64_t *queue;
+	/* Modules waiting for their images. */
+	struct queued *queue;
 	size_t n_queue, at;
 	bool ends, rests;
 	uint64_t deadline;    /* for the images at the file's end */
@@ -492,6 +504,14 @@ static void ask(struct reel_embedding *embedding, struct module *module)
 	embedding->asked = module->entry.id;
 }
 
+static void append(struct reel_embedding *embedding, const struct module *module)
+{
+	embedding->queue[embedding->n_queue++] = (struct queued){
+		.module = module->entry.id,
+		.cost = (double)module->hits.n / (double)(module->hits.n - module->n_embedded),
+	};
+}
+
 /* Its time is over: at the file's end it gets a second turn, after all others. */
 static void take_delay(struct reel_embedding *embedding, struct module *module, const char *problem)
 {
@@ -503,7 +523,7 @@ static void take_delay(struct reel_embedding *embedding, struct module *module, 
 		leave_out(embedding, module, problem);
 	} else {
 		module->is_late = true;
-		embedding->queue[embedding->n_queue++] = module->entry.id;
+		append(embedding, module);
 	}
 }
 
@@ -621,33 +641,39 @@ static void queue_last(void *context, struct reel_id_entry *entry)
 	struct module *module = (struct module *)entry;
 
 	if (module->hits.n > module->n_embedded)
-		embedding->queue[embedding->n_queue++] = module->entry.id;
+		append(embedding, module);
 	if (module->hits_left_out)
 		leave_out(embedding, module, "samples hit too many places in it");
 }
 
-static void queue_first(void *context, struct reel_id_entry *entry)
+static bool wants_further(const struct reel_embedding *embedding, const struct module *module)
 {
-	struct reel_embedding *embedding = context;
-	struct module *module = (struct module *)entry;
-
-	if (module->hits.n > module->n_asked && !module->n_images)
-		embedding->queue[embedding->n_queue++] = module->entry.id;
-}
-
-static void queue_further(void *context, struct reel_id_entry *entry)
-{
-	struct reel_embedding *embedding = context;
-	struct module *module = (struct module *)entry;
-
 	size_t n_new = module->hits.n - module->n_asked;
 	uint64_t due = n_new * NEW_SHARE > module->hits.n ? module->due : module->due_for_few;
 
-	if (work_left(embedding) > embedding->work_free / WORK_RESERVED && n_new &&
-	    module->n_images && reel_now() >= due)
-		embedding->queue[embedding->n_queue++] = module->entry.id;
+	return n_new && reel_now() >= due &&
+	       work_left(embedding) > embedding->work_free / WORK_RESERVED &&
+	       embedding->bytes_left >= embedding->options.limit / BYTES_RESERVED;
 }
 
+static void queue_interim(void *context, struct reel_id_entry *entry)
+{
+	struct reel_embedding *embedding = context;
+	struct module *module = (struct module *)entry;
+
+	if (module->n_images ? wants_further(embedding, module) : module->hits.n > module->n_asked)
+		append(embedding, module);
+}
+
+static int compare_costs(const void *a, const void *b)
+{
+	const struct queued *x = a, *y = b;
+
+	return (x->cost > y->cost) - (x->cost < y->cost);
+}
+
+/* There may not be enough work or time for all.  Those with the most that is new come first: a
+ * large program with new hits all the time would take everything. */
 static struct reel_error *queue(struct reel_embedding *embedding,
 				void (*visit)(void *context, struct reel_id_entry *entry))
 {
@@ -658,6 +684,7 @@ static struct reel_error *queue(struct reel_embedding *embedding,
 	if (!embedding->queue)
 		return reel_error_no_memory();
 	reel_id_table_visit(&embedding->modules, visit, embedding);
+	qsort(embedding->queue, embedding->n_queue, sizeof(*embedding->queue), compare_costs);
 	return NULL;
 }
 
@@ -665,14 +692,11 @@ static struct reel_error *begin_interim(struct reel_embedding *embedding)
 {
 	uint64_t now = reel_now();
 
-	/* Reserve the rest of the bytes for the last images. */
 	if (embedding->ends || !reel_embedding_is_done(embedding) || now < embedding->interim ||
-	    embedding->bytes_left < embedding->options.limit / 2)
+	    embedding->bytes_left < embedding->options.limit / BYTES_RESERVED_FIRST)
 		return NULL;
 	embedding->interim = now + INTERIM_EVERY;
-	TRY(queue(embedding, queue_first));
-	reel_id_table_visit(&embedding->modules, queue_further, embedding);
-	return NULL;
+	return queue(embedding, queue_interim);
 }
 
 struct reel_error *reel_embedding_work(struct reel_embedding *embedding)
@@ -687,7 +711,7 @@ struct reel_error *reel_embedding_work(struct reel_embedding *embedding)
 			error = take_image(embedding, &is_free);
 		if (error || embedding->asked || embedding->at == embedding->n_queue)
 			break;
-		module = module_find(embedding, embedding->queue[embedding->at++]);
+		module = module_find(embedding, embedding->queue[embedding->at++].module);
 		if (!module || !is_wanted(embedding, module))
 			continue;
 		if (embedding->ends && reel_now() >= embedding->deadline)

@@ -242,6 +242,19 @@ traces "$work/killed.reel" >"$work/alone"
 grep -q ' descend' "$work/alone"
 count $? "a killed recorder leaves images: $(head -n 5 "$work/alone")"
 
+# Bytes that are more than half used do not keep a program that begins later from its first image.
+cp "$work/options/spin" "$work/options/later"
+run 0 "$recorder" --embed=modules -o "$work/bytes.reel" -- sh -c "$work/options/spin 1; true"
+bytes=$("$stackreel" dump -q "$work/bytes.reel" | awk 'match($0, / IMAGE .*offset=0 total_size=[0-9]+/) {
+    sub(/.*total_size=/, ""); bytes += $1 } END { print bytes }')
+"$recorder" -q --embed=modules --embed-limit=$((bytes * 8 / 5)) -o "$work/half.reel" -- sh -c "$work/options/spin 2; $work/options/later 9" &
+sleep 8
+kill -9 $!
+wait $! 2>"$work/err"
+traces --comm later "$work/half.reel" >"$work/alone"
+grep -q ' descend' "$work/alone"
+count $? "a killed recorder with $bytes bytes of images leaves those of a later program: $(head -n 5 "$work/alone")"
+
 # Each image costs what all its hits cost: few new ones, here of a program that has used 300 functions and calls another each second, do not
 # have it made again.
 {
