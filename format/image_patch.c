@@ -5,6 +5,8 @@
 #include "format/record.h"
 
 #define LEVEL 3
+/* Without a base, in memory only. */
+#define LEVEL_ALONE 1
 /* Covers an image and its base, of REEL_IMAGE_MAX each. */
 #define WINDOW_LOG_MAX 25
 
@@ -32,9 +34,11 @@ struct reel_error *reel_image_patch_make(struct reel_bytes base, struct reel_byt
 
 	if (!zstd)
 		return reel_error_no_memory();
-	ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, LEVEL);
-	ZSTD_CCtx_setParameter(zstd, ZSTD_c_windowLog, window_log(base.size + image.size));
-	ZSTD_CCtx_setParameter(zstd, ZSTD_c_enableLongDistanceMatching, 1);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, base.size ? LEVEL : LEVEL_ALONE);
+	if (base.size) {
+		ZSTD_CCtx_setParameter(zstd, ZSTD_c_windowLog, window_log(base.size + image.size));
+		ZSTD_CCtx_setParameter(zstd, ZSTD_c_enableLongDistanceMatching, 1);
+	}
 	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
 	size = ZSTD_CCtx_refPrefix(zstd, base.data, base.size);
 	if (!ZSTD_isError(size))

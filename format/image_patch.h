@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
+/* With an empty base, a quickly compressed image. */
 struct reel_error *reel_image_patch_make(struct reel_bytes base, struct reel_bytes image,
 					 struct reel_buffer *ret) REEL_MUST_CHECK;
 

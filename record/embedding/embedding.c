@@ -89,7 +89,8 @@ struct module {
 	/* Hits when its image was last requested; hits of the image in the file. */
 	size_t n_asked, n_embedded;
 	uint64_t n_images, hits_left_out;
-	struct reel_buffer image; /* the last one in the file */
+	struct reel_buffer image; /* the last one in the file, compressed */
+	size_t image_size;	  /* of it when expanded */
 	uint64_t work_wanted;	  /* minimum work for its image, after an attempt was given up */
 	bool is_slow;		  /* an attempt was given up */
 	bool is_late;		  /* its turn at the file's end was too short */
@@ -475,8 +476,8 @@ static void ask(struct reel_embedding *embedding, struct module *module)
 		.file = module->fd,
 		.everything = options->everything,
 		.no_symbols = options->no_symbols,
-		.limit = embedding->bytes_left + module->image.size < REEL_IMAGE_MAX
-				 ? embedding->bytes_left + module->image.size
+		.limit = embedding->bytes_left + module->image_size < REEL_IMAGE_MAX
+				 ? embedding->bytes_left + module->image_size
 				 : REEL_IMAGE_MAX,
 	};
 
@@ -559,12 +560,40 @@ static void take_bytes(struct reel_embedding *embedding, uint64_t size)
 	embedding->bytes_left -= size < embedding->bytes_left ? size : embedding->bytes_left;
 }
 
+/* All images together may be as large as --embed-limit, and most are never needed again. */
+static struct reel_error *keep_image(struct module *module, struct reel_bytes image)
+{
+	_cleanup_buffer_ struct reel_buffer compressed = { 0 };
+
+	TRY(reel_image_patch_make((struct reel_bytes){ 0 }, image, &compressed));
+	reel_buffer_free(&module->image);
+	reel_buffer_append(&module->image, compressed.bytes, compressed.size);
+	module->image_size = image.size;
+	return module->image.failed ? reel_error_no_memory() : NULL;
+}
+
+static struct reel_error *expand_image(const struct module *module, struct reel_buffer *ret)
+{
+	uint8_t *room = reel_buffer_reserve(ret, module->image_size);
+
+	if (!room)
+		return reel_error_no_memory();
+	ret->size = module->image_size;
+	return reel_image_patch_apply(
+		(struct reel_bytes){ 0 },
+		(struct reel_bytes){ module->image.bytes, module->image.size }, room,
+		module->image_size);
+}
+
 static struct reel_error *put_image(struct reel_embedding *embedding, struct module *module,
 				    struct reel_bytes image)
 {
-	_cleanup_buffer_ struct reel_buffer patch = { 0 };
-	const struct reel_bytes base = { module->image.bytes, module->image.size };
+	_cleanup_buffer_ struct reel_buffer before = { 0 }, patch = { 0 };
+	struct reel_bytes base;
 
+	if (module->image.size)
+		TRY(expand_image(module, &before));
+	base = (struct reel_bytes){ before.bytes, before.size };
 	module->n_embedded = module->n_asked;
 	if (reel_bytes_are_equal(base, image))
 		return NULL;
@@ -576,9 +605,7 @@ static struct reel_error *put_image(struct reel_embedding *embedding, struct mod
 				module->n_images));
 	}
 	take_bytes(embedding, patch.size + (image.size > base.size ? image.size - base.size : 0));
-	module->image.size = 0;
-	reel_buffer_append(&module->image, image.data, image.size);
-	return module->image.failed ? reel_error_no_memory() : NULL;
+	return keep_image(module, image);
 }
 
 /* False: the image is not ready yet. */
@@ -813,7 +840,7 @@ static void restart_module(void *context, struct reel_id_entry *entry)
 	module->n_asked = module->n_embedded = 0;
 	module->hits_left_out = module->due = 0;
 	reel_buffer_free(&module->image);
-	module->image = (struct reel_buffer){ 0 };
+	module->image_size = 0;
 	module->is_left_out = module->is_late = false;
 }
 
