@@ -47,7 +47,7 @@ struct reel_error *reel_x86_decoder_create(const struct reel_arch *arch,
 void reel_x86_decoder_destroy(struct reel_x86_decoder *decoder);
 bool reel_x86_decode(struct reel_x86_decoder *decoder, const uint8_t *bytes, size_t size,
 		     uint64_t address, struct reel_instruction *ret);
-/* The same, only for calls and jumps to a target that they contain, without a prefix; at once. */
+/* The same without capstone, only for calls and jumps without a prefix that contain their target. */
 bool reel_x86_decode_branch(const struct reel_arch *arch, const uint8_t *bytes, size_t size,
 			    uint64_t address, struct reel_instruction *ret);
 

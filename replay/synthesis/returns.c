@@ -488,12 +488,13 @@ void reel_returns_free(struct reel_synthesis *synthesis)
 	synthesis->returns_seen = NULL;
 }
 
-/* Bytes of code for a bit. */
+/* Bits of the results' addresses: 32 KiB; and bytes of code for each. */
+#define BITS	     (1u << 18)
 #define BYTES_OF_BIT 8
 
 static uint64_t *bits_of(struct reel_synthesis *synthesis, uint64_t address, uint64_t *bit_ret)
 {
-	uint64_t number = address / BYTES_OF_BIT % REEL_RETURNS_BITS;
+	uint64_t number = address / BYTES_OF_BIT % BITS;
 
 	*bit_ret = (uint64_t)1 << number % 64;
 	return &synthesis->returns_bits[number / 64];
@@ -514,8 +515,7 @@ static struct found *add(struct reel_synthesis *synthesis, uint64_t address)
 	uint64_t bit;
 
 	if (!synthesis->returns_bits)
-		synthesis->returns_bits =
-			calloc(REEL_RETURNS_BITS / 64, sizeof(*synthesis->returns_bits));
+		synthesis->returns_bits = calloc(BITS / 64, sizeof(*synthesis->returns_bits));
 	if (!found || !synthesis->returns_bits)
 		return NULL;
 	found->entry.id = address;

@@ -33,9 +33,6 @@ struct reel_known_call {
 
 #define REEL_KNOWN_CALLS_BITS 12
 
-/* Each for a few bytes of code: 32 KiB. */
-#define REEL_RETURNS_BITS (1u << 18)
-
 /* If the code changes, no more than results for this many instructions are kept. */
 #define REEL_SYNTHESIS_KEPT_MAX (1u << 18)
 
