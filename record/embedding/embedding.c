@@ -560,13 +560,18 @@ static void take_bytes(struct reel_embedding *embedding, uint64_t size)
 	embedding->bytes_left -= size < embedding->bytes_left ? size : embedding->bytes_left;
 }
 
-/* All images together may be as large as --embed-limit, and most are never needed again. */
-static struct reel_error *keep_image(struct module *module, struct reel_bytes image)
+/* For the next difference, if there may be one.  All images together may be as large as --embed-limit,
+ * and most are never needed again: so it is compressed. */
+static struct reel_error *keep_image(const struct reel_embedding *embedding, struct module *module,
+				     struct reel_bytes image)
 {
 	_cleanup_buffer_ struct reel_buffer compressed = { 0 };
 
-	TRY(reel_image_patch_make((struct reel_bytes){ 0 }, image, &compressed));
 	reel_buffer_free(&module->image);
+	module->image_size = 0;
+	if (embedding->ends && module->hits.n == module->n_embedded)
+		return NULL;
+	TRY(reel_image_patch_make((struct reel_bytes){ 0 }, image, &compressed));
 	reel_buffer_append(&module->image, compressed.bytes, compressed.size);
 	module->image_size = image.size;
 	return module->image.failed ? reel_error_no_memory() : NULL;
@@ -605,7 +610,7 @@ static struct reel_error *put_image(struct reel_embedding *embedding, struct mod
 				module->n_images));
 	}
 	take_bytes(embedding, patch.size + (image.size > base.size ? image.size - base.size : 0));
-	return keep_image(module, image);
+	return keep_image(embedding, module, image);
 }
 
 /* False: the image is not ready yet. */
