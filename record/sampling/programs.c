@@ -106,8 +106,17 @@ static bool scans_by_time(const struct reel_sampler_options *options)
 	return false;
 }
 
+/* The end of a process is of use only to those that keep something for a process or a thread. */
+static bool is_of_processes(const char *name, const struct reel_bpf_settings *settings)
+{
+	if (!strcmp(name, "reel_process_exit"))
+		return !settings->system_wide || settings->scan_slot;
+	return !strncmp(name, "reel_process_", strlen("reel_process_"));
+}
+
 /* Loads only programs that are needed and that this kernel can run. */
 static void programs_select(const struct reel_sampler_options *options,
+			    const struct reel_bpf_settings *settings,
 			    struct reel_programs *programs)
 {
 	struct bpf_program *program;
@@ -115,7 +124,7 @@ static void programs_select(const struct reel_sampler_options *options,
 	bpf_object__for_each_program(program, programs->object)
 	{
 		const char *name = bpf_program__name(program);
-		bool needed = strncmp(name, "reel_process_", strlen("reel_process_")) == 0;
+		bool needed = is_of_processes(name, settings);
 
 		for (size_t i = 0; i < options->n_events; i++) {
 			char wanted[40];
@@ -312,7 +321,7 @@ struct reel_error *reel_programs_load(const struct reel_sampler_options *options
 	error = object_open(options, ret->has_copies, &ret->object);
 	if (error)
 		return error;
-	programs_select(options, ret);
+	programs_select(options, settings, ret);
 	map = map_find(ret->object, ".rodata.settings");
 	result = bpf_map__set_initial_value(map, settings, sizeof(*settings));
 	if (!result)
@@ -348,16 +357,20 @@ struct reel_error *reel_programs_attach_scans(struct reel_programs *programs, si
 	return NULL;
 }
 
-/* Programs whose section says where; `what`: of the message. */
+/* The loaded ones of some programs whose section says where; `what`: of the message. */
 static struct reel_error *attach_all(struct reel_programs *programs, const char *const *names,
 				     size_t n, const char *what)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct bpf_program *program =
 			bpf_object__find_program_by_name(programs->object, names[i]);
-		struct bpf_link *link = bpf_program__attach(program);
-		int errnum = errno;
+		struct bpf_link *link;
+		int errnum;
 
+		if (!bpf_program__autoload(program))
+			continue;
+		link = bpf_program__attach(program);
+		errnum = errno;
 		if (!link && (errnum == EPERM || errnum == EACCES))
 			return reel_refusal_permission(errnum, REEL_REFUSAL_OF_BPF, what);
 		if (!link)
