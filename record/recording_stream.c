@@ -713,6 +713,7 @@ struct reel_error *recording_cycle(struct recording *recording)
 	recording_relieve(recording);
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
 	TRY(apply_until(recording, reel_now()));
+	reel_tracker_tell_heirs(recording->tracker);
 	TRY(read_functions(recording));
 	if (recording->jit_code)
 		reel_jit_code_watch(recording->jit_code, recording->stream.previous_cycle);

@@ -218,15 +218,29 @@ struct reel_error *tracker_space_update(struct reel_tracker *tracker, struct pro
 	return tracker_put(tracker, process, &record);
 }
 
+static void tell_publisher(const struct reel_tracker *tracker, const struct process *process)
+{
+	if (tracker->options.publish && !process->is_heir)
+		tracker->options.publish(tracker->options.callbacks, (uint32_t)process->entry.id,
+					 process->publisher.kind ? &process->publisher : NULL);
+}
+
+static void tell_interpreter(const struct reel_tracker *tracker, const struct process *process)
+{
+	if (tracker->options.interpret && !process->is_heir)
+		tracker->options.interpret(tracker->options.callbacks, (uint32_t)process->entry.id,
+					   process->interpreter.is.kind ? &process->interpreter.is
+									: NULL);
+}
+
 void tracker_publish(struct reel_tracker *tracker, struct process *process,
 		     struct reel_bpf_publisher publisher)
 {
 	bool is_new = memcmp(&publisher, &process->publisher, sizeof(publisher)) != 0;
 
 	process->publisher = publisher;
-	if (is_new && tracker->options.publish)
-		tracker->options.publish(tracker->options.callbacks, (uint32_t)process->entry.id,
-					 publisher.kind ? &process->publisher : NULL);
+	if (is_new)
+		tell_publisher(tracker, process);
 }
 
 void tracker_interpret(struct reel_tracker *tracker, struct process *process,
@@ -235,9 +249,38 @@ void tracker_interpret(struct reel_tracker *tracker, struct process *process,
 	bool was_known = process->interpreter.is.kind, is_known = interpreter->is.kind;
 
 	process->interpreter = *interpreter;
-	if ((was_known || is_known) && tracker->options.interpret)
-		tracker->options.interpret(tracker->options.callbacks, (uint32_t)process->entry.id,
-					   is_known ? &process->interpreter.is : NULL);
+	if (was_known || is_known)
+		tell_interpreter(tracker, process);
+}
+
+void tracker_inherit(struct reel_tracker *tracker, const struct process *parent,
+		     struct process *child)
+{
+	if (!parent->publisher.kind && !parent->interpreter.place.kind)
+		return;
+	if (tracker->n_heirs == HEIRS_MAX)
+		reel_tracker_tell_heirs(tracker);
+	child->publisher = parent->publisher;
+	child->interpreter = parent->interpreter;
+	child->is_heir = true;
+	tracker->heirs[tracker->n_heirs++] = (uint32_t)child->entry.id;
+}
+
+void reel_tracker_tell_heirs(struct reel_tracker *tracker)
+{
+	for (size_t i = 0; i < tracker->n_heirs; i++) {
+		struct process *process = tracker_process_find(tracker, tracker->heirs[i]);
+
+		/* It ended, and its pid is another's. */
+		if (!process || !process->is_heir)
+			continue;
+		process->is_heir = false;
+		if (process->publisher.kind)
+			tell_publisher(tracker, process);
+		if (process->interpreter.is.kind)
+			tell_interpreter(tracker, process);
+	}
+	tracker->n_heirs = 0;
 }
 
 void tracker_expect_interpreter(struct reel_tracker *tracker)

@@ -91,6 +91,12 @@ struct reel_error *reel_tracker_place(struct reel_tracker *tracker,
 uint32_t reel_tracker_find_tid(const struct reel_tracker *tracker, uint32_t pid,
 			       uint32_t namespace_tid, uint64_t time);
 
+/*
+ * The callbacks for processes that inherited something by a fork.  To be called when all events so
+ * far were given: most children have executed another program by then.
+ */
+void reel_tracker_tell_heirs(struct reel_tracker *tracker);
+
 /* The kernel dropped events: checks in /proc for the changes that they reported. */
 void reel_tracker_resync(struct reel_tracker *tracker);
 /* Does some of this work if it is due: a few milliseconds, a fifth of the time at most. */

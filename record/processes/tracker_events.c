@@ -160,8 +160,7 @@ static struct reel_error *fork_process(struct reel_tracker *tracker,
 	process->noise_time = parent->noise_time;
 	process->is_stale = parent->is_stale;
 	process->vdso_kind = parent->vdso_kind;
-	tracker_publish(tracker, process, parent->publisher);
-	tracker_interpret(tracker, process, &parent->interpreter);
+	tracker_inherit(tracker, parent, process);
 	if (tracker->options.everything)
 		process->follow_children = true;
 	return start_thread(tracker, process, event, details.namespace_tid);

@@ -70,6 +70,7 @@ struct process {
 		struct next_question next;
 	} service;
 	struct process_interpreter interpreter;
+	bool is_heir; /* BPF does not know yet what it inherited */
 };
 
 struct thread {
@@ -112,6 +113,8 @@ struct resync {
 
 /* A fork's event mostly arrives before its details from BPF. */
 #define FORKS_MAX 1024
+/* Children whose BPF maps are not updated yet. */
+#define HEIRS_MAX 1024
 /* Ended threads that may still have samples. */
 #define DEAD_MAX 65536
 
@@ -140,6 +143,8 @@ struct reel_tracker {
 	struct resync resync;
 	struct reel_cgroup_table cgroups;
 	uint64_t interpreters_begin_until; /* some may begin up to then */
+	uint32_t heirs[HEIRS_MAX];	   /* pids of those since reel_tracker_tell_heirs */
+	size_t n_heirs;
 };
 
 /* ---- tracker.c ---- */
@@ -174,6 +179,9 @@ void tracker_publish(struct reel_tracker *tracker, struct process *process,
 /* The process runs this interpreter from now on; with kinds NONE, none. */
 void tracker_interpret(struct reel_tracker *tracker, struct process *process,
 		       const struct process_interpreter *interpreter);
+/* A child has its parent's publisher and interpreter; BPF is told later (reel_tracker_tell_heirs). */
+void tracker_inherit(struct reel_tracker *tracker, const struct process *parent,
+		     struct process *child);
 /* A process may begin an interpreter soon. */
 void tracker_expect_interpreter(struct reel_tracker *tracker);
 /* A file that the process maps has an interpreter's state, or none (kind NONE). */
