@@ -5,10 +5,13 @@
 #include "base/array.h"
 #include "replay/unwind/unwind_cache.h"
 #include "replay/unwind/unwind_internal.h"
+#include "replay/unwind/unwind_trial.h"
 
 #define MAX_FRAMES_DEFAULT 16384
-/* Room at first. */
-#define FRAMES_MIN 128
+/* Frames of a trial: wrong walks end earlier. */
+#define TRIAL_FRAMES_MAX 257
+/* Trials per walk. */
+#define TRIALS_MAX 32
 
 /* ---- programs ------------------------------------------------------------------------ */
 
@@ -71,50 +74,7 @@ void reel_unwind_programs_destroy(struct reel_unwind_programs *programs)
 	free(programs);
 }
 
-/* ---- frames -------------------------------------------------------------------------- */
-
-void reel_unwind_frames_free(struct reel_unwind_frames *frames)
-{
-	free(frames->addresses);
-	free(frames->lookups);
-	free(frames->sps);
-	free(frames->steps);
-	free(frames->states);
-	*frames = (struct reel_unwind_frames){ 0 };
-}
-
-/* Of a frame whose caller's sp is unknown. */
-#define FRAME_SIZE_MAX 4096
-
-size_t reel_unwind_frames_find(const struct reel_unwind_frames *frames, size_t from,
-			       uint64_t address)
-{
-	for (size_t i = from; i < frames->n; i++) {
-		uint64_t sp = frames->sps[i], size = FRAME_SIZE_MAX;
-
-		if (i + 1 < frames->n && frames->sps[i + 1] > sp)
-			size = frames->sps[i + 1] - sp;
-		if (sp && address - sp < size)
-			return i;
-	}
-	return SIZE_MAX;
-}
-
-struct reel_error *reel_unwind_frames_fit(struct reel_unwind_frames *frames, size_t n)
-{
-	size_t capacity = frames->capacity;
-
-	if (n <= capacity)
-		return NULL;
-	n = n < FRAMES_MIN ? FRAMES_MIN : n;
-	if (!reel_array_fit(&frames->addresses, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
-	    !reel_array_fit(&frames->lookups, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
-	    !reel_array_fit(&frames->sps, n, &(size_t){ capacity }, sizeof(uint64_t)) ||
-	    !reel_array_fit(&frames->steps, n, &capacity, 1))
-		return reel_error_no_memory();
-	frames->capacity = capacity;
-	return NULL;
-}
+/* ---- the loop ------------------------------------------------------------------------ */
 
 static struct reel_error *append_frame(const struct reel_walk *walk,
 				       struct reel_unwind_frames *frames, enum reel_step step)
@@ -140,8 +100,6 @@ static struct reel_error *append_frame(const struct reel_walk *walk,
 	return NULL;
 }
 
-/* ---- the loop ------------------------------------------------------------------------ */
-
 /* Appends a frame for the gap. */
 static struct reel_error *append_gap(struct reel_unwind_frames *frames)
 {
@@ -161,9 +119,11 @@ static struct reel_error *append_gap(struct reel_unwind_frames *frames)
 	return NULL;
 }
 
-/* In the first `scratch_frames` frames, also follows registers for which CFI has no rule. */
-static struct reel_error *unwind(struct reel_walk *walk, size_t max_frames, size_t scratch_frames,
-				 struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
+/* In the first `scratch_frames` frames, also follows registers for which CFI has no rule.  A trial ends
+ * at its first guess. */
+static struct reel_error *unwind(struct reel_walk *walk, bool is_trial, size_t max_frames,
+				 size_t scratch_frames, struct reel_unwind_frames *ret,
+				 enum reel_stop *stop_ret)
 {
 	enum reel_step step = REEL_STEP_SAMPLE;
 	enum reel_next next;
@@ -180,18 +140,23 @@ static struct reel_error *unwind(struct reel_walk *walk, size_t max_frames, size
 			ret->lookups[ret->n - 1] = ret->addresses[ret->n - 1];
 		TRY(append_frame(walk, ret, step));
 		walk->follows_scratch = ret->n <= scratch_frames;
-		next = !walk->follows_scratch && !ret->keeps_states &&
-				       reel_walk_fast(walk, ret, max_frames)
-			       ? REEL_NEXT_ROOT
-			       : reel_walk_advance(walk, &step);
-		if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_STACK_CUT &&
+		if (!walk->follows_scratch && !ret->keeps_states &&
+		    reel_walk_fast(walk, ret, max_frames)) {
+			next = REEL_NEXT_ROOT;
+		} else if (walk->trials && reel_trials_know_rest(walk, ret, max_frames)) {
+			next = REEL_NEXT_ROOT;
+			walk->exact = false; /* the last frame has its look-up */
+		} else {
+			next = reel_walk_advance(walk, &step);
+		}
+		if (next == REEL_NEXT_STOP && walk->stop == REEL_STOP_STACK_CUT && !is_trial &&
 		    ret->n < max_frames && reel_walk_cross_gap(walk)) {
 			TRY(append_gap(ret));
 			step = REEL_STEP_BEYOND_GAP;
 			next = REEL_NEXT_CALLER;
 		}
-	} while (next == REEL_NEXT_CALLER);
-	if (walk->is_beyond_gap) {
+	} while (next == REEL_NEXT_CALLER && !(is_trial && walk->guessed));
+	if (walk->is_beyond_gap && !is_trial) {
 		next = REEL_NEXT_STOP;
 		walk->stop = REEL_STOP_STACK_CUT;
 	}
@@ -201,6 +166,33 @@ static struct reel_error *unwind(struct reel_walk *walk, size_t max_frames, size
 		    : walk->guessed	   ? REEL_STOP_GUESSED_ROOT
 					   : REEL_STOP_ROOT;
 	return NULL;
+}
+
+static bool reaches_root(struct reel_walk *walk, const struct reel_unwind_state *caller)
+{
+	struct reel_unwind_state state = *caller;
+	struct reel_walk trial = *walk;
+	struct reel_unwind_frames own = { 0 };
+	struct reel_error *error;
+	enum reel_stop stop;
+
+	if (walk->n_trials == TRIALS_MAX)
+		return false;
+	walk->n_trials++;
+	trial.state = &state;
+	trial.callee = walk->state->pc;
+	trial.first = trial.exact = trial.sp_assumed = trial.guessed = false;
+	trial.on_trial = true;
+	error = unwind(&trial, true, TRIAL_FRAMES_MAX, walk->follows_scratch ? SIZE_MAX : 0,
+		       walk->trials ? reel_trials_next(walk->trials) : &own, &stop);
+	reel_unwind_frames_free(&own);
+	/* Without memory, the walk itself fails as well. */
+	reel_error_destroy(error);
+	if (error || trial.guessed || stop != REEL_STOP_ROOT)
+		return false;
+	if (walk->trials)
+		reel_trials_keep(walk->trials, &trial);
+	return true;
 }
 
 struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
@@ -217,6 +209,7 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		.code_mask = input->code_mask ? input->code_mask : input->arch->default_code_mask,
 		.first = true,
 		.exact = true,
+		.reaches_root = reaches_root,
 	};
 	struct reel_walk again;
 	size_t n;
@@ -227,11 +220,13 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 	if (input->cache) {
 		walk.seen = &input->cache->seen;
 		walk.seen->begun = false;
+		walk.trials = input->cache->trials;
+		reel_trials_begin(walk.trials);
 		input->cache->trace = (input->cache->trace + 1) | CACHED_TRACE;
 	}
 	again = walk;
 	begin.pc = state->pc;
-	TRY(unwind(&walk, max_frames, 0, ret, stop_ret));
+	TRY(unwind(&walk, false, max_frames, 0, ret, stop_ret));
 	if (*stop_ret != REEL_STOP_REGISTER_UNKNOWN)
 		return NULL;
 	/* Perhaps a register that callees need not keep was kept.  That is shown by analyzing the
@@ -239,11 +234,11 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 	n = ret->n;
 	walk = again;
 	*state = begin;
-	TRY(unwind(&walk, max_frames, n, ret, stop_ret));
+	TRY(unwind(&walk, false, max_frames, n, ret, stop_ret));
 	if (*stop_ret != REEL_STOP_REGISTER_UNKNOWN || ret->n <= n)
 		return NULL;
 	*state = begin;
-	return unwind(&again, max_frames, SIZE_MAX, ret, stop_ret);
+	return unwind(&again, false, max_frames, SIZE_MAX, ret, stop_ret);
 }
 
 /* ---- chains walked by the recorder ------------------------------------------------------ */

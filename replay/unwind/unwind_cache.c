@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "cfi/row_internal.h"
 #include "replay/unwind/unwind_cache.h"
+#include "replay/unwind/unwind_trial.h"
 #include "host/system.h"
 
 _Static_assert(sizeof(struct cached_row) == 64, "an entry fills a line");
@@ -38,7 +39,9 @@ struct reel_error *reel_unwind_cache_create(struct reel_unwind_cache **ret)
 
 	if (!cache)
 		return reel_error_no_memory();
-	if (!map_entries(cache)) {
+	cache->trials = reel_trials_create();
+	if (!cache->trials || !map_entries(cache)) {
+		reel_trials_destroy(cache->trials);
 		free(cache);
 		return reel_error_no_memory();
 	}
@@ -51,6 +54,7 @@ void reel_unwind_cache_destroy(struct reel_unwind_cache *cache)
 	if (!cache)
 		return;
 	munmap(cache->memory, 2 * ENTRIES_SIZE);
+	reel_trials_destroy(cache->trials);
 	free(cache->steps);
 	free(cache);
 }

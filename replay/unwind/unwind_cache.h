@@ -120,6 +120,7 @@ struct reel_unwind_cache {
 	struct cached_row *entries; /* 1 << CACHED_ROW_BITS, each aligned to its size */
 	void *memory;
 	struct reel_seen_words seen;
+	struct reel_trials *trials;
 	struct cached_step *steps; /* by frame */
 	size_t steps_capacity;
 };

@@ -64,13 +64,16 @@ struct reel_walk {
 	/* Takes the first of several callers: this walk only tests whether it reaches the root, or
 	 * a trial has reached the root from here. */
 	bool on_trial;
-	unsigned trials;
+	unsigned n_trials;
+	/* The loop's: whether a trial walk from `caller` on reaches the root without a guess. */
+	bool (*reaches_root)(struct reel_walk *walk, const struct reel_unwind_state *caller);
 	/* Also follows registers for which CFI has no rule, as far as the code shows their values:
 	 * some CFI finds the CFA by such a register. */
 	bool follows_scratch;
 	unsigned stalled;
 	unsigned searched;	      /* words of the stack, for return addresses */
 	struct reel_seen_words *seen; /* NULL: not recorded */
+	struct reel_trials *trials;   /* unwind_trial.h; NULL: none are kept */
 	/* The stack that waits for this one, and this one when it has been left; and the sp at
 	 * which the waiting one was left. */
 	struct reel_place waiting, own;

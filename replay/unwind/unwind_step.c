@@ -32,10 +32,6 @@
 /* Consecutive frames that may leave sp unchanged: leaf functions of CPUs with a link register do,
  * one at a time. */
 #define STALLED_MAX 8
-/* Frames to follow from one of several callers: wrong walks end earlier. */
-#define TRIAL_FRAMES_MAX 256
-/* Trials per walk. */
-#define TRIALS_MAX 32
 /* Words above sp to search if the code gives no caller (the frame of GHC's StgRun has 16 KiB). */
 #define SEARCHED_WORDS_FAR 4096
 
@@ -132,28 +128,6 @@ enum reel_next reel_walk_advance(struct reel_walk *walk, enum reel_step *step_re
 	walk->first = *step_ret == REEL_STEP_SIGNAL;
 	walk->callee = before.pc;
 	return REEL_NEXT_CALLER;
-}
-
-/* Goes on from `caller` with a copy of the walk: does it reach the root without a guess? */
-static bool reaches_root(struct reel_walk *walk, const struct reel_unwind_state *caller)
-{
-	struct reel_unwind_state state = *caller;
-	struct reel_walk trial = *walk;
-	enum reel_next next;
-	enum reel_step step;
-	unsigned n = 0;
-
-	if (walk->trials == TRIALS_MAX)
-		return false;
-	walk->trials++;
-	trial.state = &state;
-	trial.callee = walk->state->pc;
-	trial.first = trial.exact = trial.sp_assumed = trial.guessed = false;
-	trial.on_trial = true;
-	do {
-		next = reel_walk_advance(&trial, &step);
-	} while (next == REEL_NEXT_CALLER && n++ < TRIAL_FRAMES_MAX && !trial.guessed);
-	return next == REEL_NEXT_ROOT && !trial.guessed;
 }
 
 /* ---- the ways to a caller ------------------------------------------------------------------- */
@@ -263,7 +237,7 @@ static const struct reel_candidate *choose(struct reel_walk *walk,
 	if (n == 1 || walk->on_trial)
 		return &candidates[0];
 	for (unsigned i = 0; i < n; i++) {
-		if (!reaches_root(walk, &candidates[i].caller))
+		if (!walk->reaches_root(walk, &candidates[i].caller))
 			continue;
 		if (chosen) {
 			*certain_ret = false;
@@ -309,7 +283,7 @@ static bool by_code(struct reel_walk *walk, const struct reel_code *code, uint64
 	/* A row to a return whose walk reaches the root is as good as one from a beginning, which
 	 * is also a guess. */
 	if (unsure && n == 1 && !walk->on_trial)
-		walk->on_trial = reaches_root(walk, &candidates[0].caller);
+		walk->on_trial = walk->reaches_root(walk, &candidates[0].caller);
 	/* Only compilers' functions: JITs' begin anywhere.  Not if a process's first function is
 	 * reached by a jump with an arbitrary link register (musl on s390x). */
 	if ((!n || (unsure && !walk->on_trial)) && code->rows &&
