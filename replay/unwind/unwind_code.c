@@ -304,21 +304,24 @@ static const struct cached_word *targets_before(const struct reel_walk *walk, ui
 }
 
 /* The row from the call before `word`, by the called function's changes to the stack up to here,
- * or up to its jump; NULL if none.  `most`: as of search_words. */
+ * or up to its jump; NULL if none.  `most`: as of search_words.  *in_files_ret: all that is called is
+ * code of files. */
 static const struct reel_row *row_by_call(const struct reel_walk *walk,
 					  const struct reel_code *here,
 					  const struct cached_word *word, enum reel_led_by most,
-					  enum reel_led_by *ret)
+					  enum reel_led_by *ret, bool *in_files_ret)
 {
 	const struct reel_unwind_input *input = walk->input;
 	const struct reel_row *row = NULL;
 
 	*ret = REEL_LED_BY_CALL;
+	*in_files_ret = true;
 	for (unsigned i = 0; !row && i < word->n; i++) {
 		uint64_t target = word->targets[i];
 		struct reel_code called = { 0 };
 
 		input->find_code(input->context, target, &called);
+		*in_files_ret &= called.id != 0;
 		/* Another module leads here only by a jump. */
 		if (most == REEL_LED_BY_CALL && !reel_code_is_same(here, &called))
 			continue;
@@ -369,33 +372,68 @@ static const struct cached_word *read_called(const struct reel_walk *walk, uint6
 	return found->n ? found : NULL;
 }
 
-/* Number of words from `at` on already examined and excluded. */
-static unsigned count_passed(const struct reel_walk *walk, uint64_t at)
+/*
+ * For searches for calls from code without a file, all such code is one origin: calls into files do
+ * not lead there.  Otherwise it is an address.
+ */
+#define ORIGIN_WITHOUT_FILE 1
+
+static uint64_t origin_of(const struct reel_walk *walk, const struct reel_code *code,
+			  enum reel_led_by most)
+{
+	if (most == REEL_LED_BY_CALL && !code->rows)
+		return ORIGIN_WITHOUT_FILE;
+	return (walk->state->pc << 1 | walk->exact) ^ (uint64_t)(most != REEL_LED_BY_CALL) << 63;
+}
+
+/* The words that searches from there have passed. */
+static struct reel_word_bits *passed_from(const struct reel_walk *walk, uint64_t origin)
+{
+	struct reel_seen_words *seen = walk->seen;
+	size_t index = origin * 0x9e3779b97f4a7c15 >> 32 & (REEL_SEEN_ORIGINS - 1);
+
+	if (!seen)
+		return NULL;
+	if (!seen->begun) {
+		seen->begun = true;
+		seen->begin = walk->state->registers[walk->programs->sp];
+		seen->passed = (struct reel_word_bits){ 0 };
+		for (size_t i = 0; i < REEL_SEEN_ORIGINS; i++)
+			seen->origins[i].code = 0;
+	}
+	if (seen->origins[index].code != origin) {
+		seen->origins[index].code = origin;
+		seen->origins[index].passed = (struct reel_word_bits){ 0 };
+	}
+	return &seen->origins[index].passed;
+}
+
+/* Number of words from `at` on already passed, in general or in such searches. */
+static unsigned count_passed(const struct reel_walk *walk, const struct reel_word_bits *own,
+			     uint64_t at)
 {
 	const struct reel_seen_words *seen = walk->seen;
 	uint64_t first, i, left;
 
-	if (!seen || !seen->begun || (at - seen->begin) % walk->input->arch->word_size)
+	if (!seen || (at - seen->begin) % walk->input->arch->word_size)
 		return 0;
 	first = (at - seen->begin) / walk->input->arch->word_size;
 	for (i = first; i < REEL_SEEN_WORDS; i = (i | 63) + 1) {
-		left = ~seen->passed[i / 64] >> i % 64;
+		left = ~(seen->passed.bits[i / 64] | own->bits[i / 64]) >> i % 64;
 		if (left)
 			return (unsigned)(i - first) + (unsigned)__builtin_ctzll(left);
 	}
 	return first < REEL_SEEN_WORDS ? (unsigned)(REEL_SEEN_WORDS - first) : 0;
 }
 
-static void note_passed(struct reel_walk *walk, uint64_t at, unsigned n)
+/* `own`: those of such searches; NULL: in general. */
+static void note_passed(const struct reel_walk *walk, struct reel_word_bits *own, uint64_t at,
+			unsigned n)
 {
 	struct reel_seen_words *seen = walk->seen;
 	uint64_t i;
 
-	if (!seen)
-		return;
-	if (!seen->begun)
-		*seen = (struct reel_seen_words){ .begun = true, .begin = at };
-	if ((at - seen->begin) % walk->input->arch->word_size)
+	if (!seen || (at - seen->begin) % walk->input->arch->word_size)
 		return;
 	i = (at - seen->begin) / walk->input->arch->word_size;
 	for (uint64_t end = i + n; i < end && i < REEL_SEEN_WORDS; i = (i | 63) + 1) {
@@ -403,21 +441,22 @@ static void note_passed(struct reel_walk *walk, uint64_t at, unsigned n)
 
 		if (end - (i & ~(uint64_t)63) < 64)
 			bits &= ~(UINT64_MAX << end % 64);
-		seen->passed[i / 64] |= bits;
+		(own ? own : &seen->passed)->bits[i / 64] |= bits;
 	}
 }
 
 /* Number of words from `at` on that cannot be return addresses. */
-static unsigned count_excluded(struct reel_walk *walk, uint64_t at, unsigned left)
+static unsigned count_excluded(const struct reel_walk *walk, const struct reel_word_bits *own,
+			       uint64_t at, unsigned left)
 {
-	unsigned n = count_passed(walk, at);
+	unsigned n = count_passed(walk, own, at);
 
 	if (n)
 		return n < left ? n : left;
 	n = (unsigned)reel_memory_count_empty(walk->input->memory, at, walk->input->arch->word_size,
 					      left);
 	if (n)
-		note_passed(walk, at, n);
+		note_passed(walk, NULL, at, n);
 	return n;
 }
 
@@ -454,8 +493,10 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 	unsigned size = walk->input->arch->word_size;
 	uint64_t at = walk->state->registers[walk->programs->sp];
 	struct reel_unwind_state by_jump, by_deeper, at_jump = *walk->state;
-	bool found = false, found_deeper = false;
+	bool found = false, found_deeper = false, in_files;
 	struct reel_walk leaving = *walk;
+	uint64_t origin = origin_of(walk, code, most);
+	struct reel_word_bits *own = passed_from(walk, origin);
 
 	leaving.state = &at_jump;
 	at_jump.registers[walk->programs->sp] = sp_at_jump(walk, rows);
@@ -467,18 +508,20 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 		struct cached_word made;
 		enum reel_led_by way;
 
-		n = count_excluded(walk, at, left);
+		n = count_excluded(walk, own, at, left);
 		if (n)
 			continue;
 		n = 1;
 		word = read_called(walk, at, &made);
 		if (!word) {
-			note_passed(walk, at, 1);
+			note_passed(walk, NULL, at, 1);
 			continue;
 		}
 		caller.pc = word->pc;
 		caller.known = 0;
-		row = row_by_call(walk, code, word, most, &way);
+		row = row_by_call(walk, code, word, most, &way, &in_files);
+		if (!row && (origin != ORIGIN_WITHOUT_FILE || in_files))
+			note_passed(walk, own, at, 1);
 		if (!row || (way && !most))
 			continue;
 		where = way ? &leaving : walk;
@@ -510,44 +553,15 @@ static bool search_words(struct reel_walk *walk, const struct reel_code *code,
 	return found || found_deeper;
 }
 
-/* A hash of all inputs of a search; not 0. */
-static uint64_t hash_search(const struct reel_walk *walk, unsigned words, enum reel_led_by most)
-{
-	const struct reel_unwind_state *state = walk->state;
-	const uint64_t factor = 0x9e3779b97f4a7c15;
-	uint64_t hash =
-		(state->known ^ (uint64_t)words << 32 ^ (uint64_t)most << 1 ^ walk->exact) * factor;
-
-	hash = (hash ^ hash >> 32 ^ state->pc) * factor;
-	for (uint64_t known = state->known; known; known &= known - 1)
-		hash = (hash ^ hash >> 32 ^ state->registers[__builtin_ctzll(known)]) * factor;
-	return hash | 1;
-}
-
 bool reel_walk_search(struct reel_walk *walk, const struct reel_code *code,
 		      const struct reel_synthesized_rows *rows, unsigned words,
 		      enum reel_led_by most)
 {
-	unsigned before = walk->searched, left = WALK_SEARCHED_WORDS - before;
-	struct reel_seen_words *seen = walk->seen;
-	uint64_t hash, *failed;
+	unsigned left = WALK_SEARCHED_WORDS - walk->searched;
 
 	if (!reel_walk_knows(walk->state, walk->programs->sp) || has_other_sps(walk))
 		return false;
-	words = words < left ? words : left;
-	if (!seen)
-		return search_words(walk, code, rows, words, most);
-	hash = hash_search(walk, words, most);
-	failed = &seen->failed[hash >> 32 & (REEL_SEEN_FAILED - 1)];
-	if (seen->begun && *failed == hash) {
-		walk->searched += words;
-		return false;
-	}
-	if (search_words(walk, code, rows, words, most))
-		return true;
-	if (walk->searched - before == words)
-		*failed = hash;
-	return false;
+	return search_words(walk, code, rows, words < left ? words : left, most);
 }
 
 /* Until a function leaves its caller's stack, its depth follows from the code since its beginning;

@@ -30,17 +30,25 @@ struct reel_other_sps {
 
 /*
  * Stack words already examined by searches of one walk and its trials: every frame without CFI
- * searches the same words, and few of them are return addresses of calls with a known target.
+ * searches the same words, few of them are return addresses of calls with a known target, and fewer
+ * of calls that lead to the frame's code.
  */
-#define REEL_SEEN_WORDS	 8192
-#define REEL_SEEN_FAILED 256
+#define REEL_SEEN_WORDS	  8192
+#define REEL_SEEN_ORIGINS 4
+
+struct reel_word_bits {
+	uint64_t bits[REEL_SEEN_WORDS / 64];
+};
 
 struct reel_seen_words {
 	bool begun;
-	uint64_t begin;			       /* of the stack words with bits */
-	uint64_t passed[REEL_SEEN_WORDS / 64]; /* bits of words to skip */
-	/* Failed searches, by hashes of their inputs: trials repeat the walk's searches. */
-	uint64_t failed[REEL_SEEN_FAILED];
+	uint64_t begin;		      /* of the stack words with bits */
+	struct reel_word_bits passed; /* words to skip */
+	/* Words to skip by searches from some code (unwind_code.c). */
+	struct {
+		uint64_t code; /* 0: empty */
+		struct reel_word_bits passed;
+	} origins[REEL_SEEN_ORIGINS];
 };
 
 /* Where a stack continues (go_stack.c); sp 0: unknown. */
