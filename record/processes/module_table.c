@@ -24,6 +24,7 @@ struct answer {
 	bool is_unique; /* no other file has these numbers */
 	uint64_t used;
 	uint64_t unchanged; /* the held file was not changed up to then */
+	uint64_t module;    /* the last one of it; 0: none */
 	struct reel_proc_file file;
 };
 
@@ -211,9 +212,8 @@ static struct answer *find_slot(struct reel_module_table *table, const struct re
 }
 
 /* NULL if the file cannot be read. */
-static const struct answer *ask_file(struct reel_module_table *table, uint32_t pid,
-				     const struct reel_proc_map *map, uint64_t generation,
-				     uint64_t time)
+static struct answer *ask_file(struct reel_module_table *table, uint32_t pid,
+			       const struct reel_proc_map *map, uint64_t generation, uint64_t time)
 {
 	struct answer *answer = find_slot(table, map);
 
@@ -271,6 +271,18 @@ static bool complete(struct reel_record_module *identity, const struct reel_proc
 	return true;
 }
 
+/* Whether it is the file's last module, by the path that processes mostly map it by. */
+static bool is_known(const struct reel_module_table *table, const struct answer *answer,
+		     const struct reel_record_module *identity)
+{
+	const struct reel_record_module *module =
+		answer->module ? reel_module_table_find(table, answer->module) : NULL;
+
+	return module && module->inode == identity->inode &&
+	       module->path.size == identity->path.size &&
+	       !memcmp(module->path.data, identity->path.data, identity->path.size);
+}
+
 struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table, uint32_t pid,
 						const struct reel_proc_map *map,
 						const struct reel_build_id *build_id,
@@ -285,7 +297,7 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 		.inode_generation = generation,
 		.path = reel_bytes_of_string(map->path),
 	};
-	const struct answer *answer = NULL;
+	struct answer *answer = NULL;
 	bool is_file;
 
 	if (build_id)
@@ -294,10 +306,15 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 		answer = ask_file(table, pid, map, generation, time);
 	is_file = answer && complete(&identity, &answer->file);
 	*hints_ret = is_file ? answer->file.hints : (struct reel_file_hints){ 0 };
-	TRY(reel_module_table_add(table, &identity, id_ret));
-	if (!is_file)
-		return NULL;
-	reel_module_set_find(table->set, *id_ret)->jit_list = answer->file.hints.jit_list;
+	if (is_file && is_known(table, answer, &identity)) {
+		*id_ret = answer->module;
+	} else {
+		TRY(reel_module_table_add(table, &identity, id_ret));
+		if (!is_file)
+			return NULL;
+		answer->module = *id_ret;
+		reel_module_set_find(table->set, *id_ret)->jit_list = answer->file.hints.jit_list;
+	}
 	if (answer->fd >= 0 && table->take_file)
 		table->take_file(table->take_context, *id_ret, answer->fd);
 	return NULL;
