@@ -295,6 +295,9 @@ struct task_struct {
 	void *stack;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
+	struct task_struct *real_parent;
+	/* Counts the programs that it has executed; and its parent's when it was forked. */
+	__u64 self_exec_id, parent_exec_id;
 	const struct cred *real_cred;
 	struct pid *thread_pid;
 	struct signal_struct *signal;

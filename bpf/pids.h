@@ -68,6 +68,24 @@ static __always_inline struct reel_ids reel_current_ids(struct task_struct *task
 	return reel_task_ids(task);
 }
 
+/*
+ * The process from which the task's was forked, if neither has executed another program since; else
+ * 0.  A new parent may have executed as many programs, but not with the same stack.
+ */
+static __always_inline __u32 reel_forked_from(struct task_struct *task)
+{
+	struct task_struct *leader = REEL_TASK_READ(task, group_leader);
+	struct task_struct *parent = REEL_TASK_READ(leader, real_parent);
+	struct mm_struct *mm = REEL_TASK_READ(task, mm), *other = REEL_TASK_READ(parent, mm);
+	__u64 program = REEL_TASK_READ(leader, parent_exec_id);
+
+	if (REEL_TASK_READ(leader, self_exec_id) != program ||
+	    REEL_TASK_READ(parent, self_exec_id) != program || !mm || !other ||
+	    REEL_TASK_READ(mm, start_stack) != REEL_TASK_READ(other, start_stack))
+		return 0;
+	return reel_task_ids(parent).pid;
+}
+
 static __always_inline bool reel_process_followed(__u32 pid)
 {
 	return bpf_map_lookup_elem(&reel_processes, &pid);

@@ -31,6 +31,16 @@ static __always_inline bool reel_frames_step(struct task_struct *other, struct r
 	return reel_python_parse(slot, failed);
 }
 
+/* The process's; a child has its parent's before user space has noted that. */
+static __always_inline const struct reel_bpf_interpreter *reel_interpreter_of(
+	struct task_struct *task, __u32 pid)
+{
+	const struct reel_bpf_interpreter *found = bpf_map_lookup_elem(&reel_interpreters, &pid);
+	__u32 parent = found ? 0 : reel_forked_from(task);
+
+	return parent ? bpf_map_lookup_elem(&reel_interpreters, &parent) : found;
+}
+
 /* Whether an interpreter runs the process's program, and there is something to read. */
 static __always_inline bool reel_frames_begin(struct task_struct *task, struct reel_sampling *s)
 {
@@ -40,7 +50,7 @@ static __always_inline bool reel_frames_begin(struct task_struct *task, struct r
 
 	if (s->sample.flags & REEL_BPF_COMPAT)
 		return false;
-	interpreter = bpf_map_lookup_elem(&reel_interpreters, &s->sample.pid);
+	interpreter = reel_interpreter_of(task, s->sample.pid);
 	cached = reel_frames_cached(s);
 	if (!interpreter || !cached)
 		return false;

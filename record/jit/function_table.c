@@ -335,10 +335,27 @@ struct reel_error *reel_function_table_set_frames(
 
 /* ---- names -------------------------------------------------------------------------- */
 
+/* The process to ask about a space's functions: its own, or if that has ended, the nearest one from
+ * which it was forked, which mostly has the same functions.  NULL: none lives. */
+static const struct reel_space_state *process_to_ask(const struct reel_function_table *table,
+						     uint64_t space)
+{
+	const struct reel_space_state *living = reel_living_space(table->timeline, space), *state;
+
+	for (size_t i = 0; i < ANCESTORS_MAX && !living; i++) {
+		state = reel_timeline_space(table->timeline, space);
+		if (!state || !state->forked)
+			return NULL;
+		space = state->parent;
+		living = reel_living_space(table->timeline, space);
+	}
+	return living;
+}
+
 /* Whether the process may be asked now; its pid, 0 if it has ended. */
 static bool may_ask(const struct reel_function_table *table, uint64_t space, uint32_t *pid_ret)
 {
-	const struct reel_space_state *state = reel_living_space(table->timeline, space);
+	const struct reel_space_state *state = process_to_ask(table, space);
 
 	*pid_ret = state ? (uint32_t)state->pid : 0;
 	return !state || reel_budget_allows(table->options.budget, REEL_BUDGET_NAMES, *pid_ret);

@@ -129,6 +129,19 @@ struct process *tracker_process_find(const struct reel_tracker *tracker, uint32_
 	return (struct process *)reel_id_table_find(&tracker->processes, pid);
 }
 
+struct process *tracker_forked_from(const struct reel_tracker *tracker,
+				    const struct process *process)
+{
+	const struct reel_space_state *state =
+		reel_timeline_space(tracker->timeline, process->space.parent);
+	struct process *parent = state ? tracker_process_find(tracker, (uint32_t)state->pid) : NULL;
+
+	return parent && parent->space.id == process->space.parent &&
+			       process->space.origin == REEL_ORIGIN_FORK
+		       ? parent
+		       : NULL;
+}
+
 static struct tid_entry *tid_find(const struct reel_tracker *tracker, uint32_t tid)
 {
 	return (struct tid_entry *)reel_id_table_find(&tracker->tids, tid);

@@ -42,20 +42,10 @@ static bool add_details(struct reel_tracker *tracker, const struct reel_bpf_proc
 	return memcmp(&before, space, sizeof(before));
 }
 
-static void share_with_parent(struct reel_tracker *tracker, struct process *process)
-{
-	const struct reel_space_state *state =
-		reel_timeline_space(tracker->timeline, process->space.parent);
-	struct process *parent = state ? tracker_process_find(tracker, (uint32_t)state->pid) : NULL;
-
-	if (parent && parent->space.id == process->space.parent)
-		tracker_share(parent, process);
-}
-
 struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 					const struct reel_bpf_process *details)
 {
-	struct process *process = tracker_process_find(tracker, details->pid);
+	struct process *process = tracker_process_find(tracker, details->pid), *parent;
 	struct thread *thread;
 
 	if (!details->is_exec && (!process || !tracker_thread_find(tracker, details->tid))) {
@@ -70,8 +60,9 @@ struct reel_error *reel_tracker_process(struct reel_tracker *tracker,
 	if (thread && thread->process == process && !thread->namespace_tid)
 		thread->namespace_tid = details->namespace_tid;
 	process->user = details->user;
-	if (details->flags & REEL_BPF_SHARES_MEMORY)
-		share_with_parent(tracker, process);
+	parent = tracker_forked_from(tracker, process);
+	if (parent && details->flags & REEL_BPF_SHARES_MEMORY)
+		tracker_share(parent, process);
 	if (add_details(tracker, details, &process->space))
 		TRY(tracker_space_update(tracker, process));
 	/* Code of the other kind may run later; the vDSO does not change. */

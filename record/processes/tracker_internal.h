@@ -157,6 +157,10 @@ struct reel_error *tracker_write(struct reel_tracker *tracker,
 				 const struct reel_record *record) REEL_MUST_CHECK;
 
 struct process *tracker_process_find(const struct reel_tracker *tracker, uint32_t pid);
+/* The process from which it was forked, if that lives and neither has executed another program
+ * since; else NULL. */
+struct process *tracker_forked_from(const struct reel_tracker *tracker,
+				    const struct process *process);
 /* The newest thread of a tid if it lives. */
 struct thread *tracker_thread_find(const struct reel_tracker *tracker, uint32_t tid);
 

@@ -150,6 +150,17 @@ static void find_service(struct reel_tracker *tracker, struct process *process, 
 	ask_later(&process->service.next, SERVICE_FIRST, SERVICE_MAX, 1);
 }
 
+/* A parent that only waits for its children has no samples, but each of them its interpreter. */
+static void tell_parent(struct reel_tracker *tracker, const struct process *process)
+{
+	struct process *parent = tracker_forked_from(tracker, process);
+
+	if (parent && !parent->interpreter.is.kind &&
+	    !memcmp(&parent->interpreter.place, &process->interpreter.place,
+		    sizeof(parent->interpreter.place)))
+		tracker_interpret(tracker, parent, &process->interpreter);
+}
+
 static void find_interpreter(struct reel_tracker *tracker, struct process *process)
 {
 	struct process_interpreter found = process->interpreter;
@@ -164,6 +175,8 @@ static void find_interpreter(struct reel_tracker *tracker, struct process *proce
 	ask_later(&found.next, INTERPRETER_FIRST, INTERPRETER_MAX,
 		  answer == REEL_RUNTIME_UNKNOWN ? 8 : 1);
 	tracker_interpret(tracker, process, &found);
+	if (found.is.kind)
+		tell_parent(tracker, process);
 }
 
 /* Many programs end soon, and with them the names of their functions. */

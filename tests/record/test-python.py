@@ -11,9 +11,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -100,6 +102,33 @@ def check_embedded(work):
     print("embedded: %s" % samples)
 
 
+def check_forks(work):
+    """Short workers of a process that only waits: they have their frames from the first sample on, and names that are read when they have ended."""
+    python, capture = os.path.join(work, "forker"), os.path.join(work, "forks.reel")
+    program = """
+import os, time
+def compute(end):
+    while time.monotonic() < end: sum(range(100))
+for _ in range(14):
+    if not os.fork():
+        compute(time.monotonic() + 0.2)
+        os._exit(0)
+    os.wait()
+"""
+    os.symlink("/usr/bin/python3", python)
+    with subprocess.Popen([RECORDER, "-q", "-a", "-F", "19", "-o", capture]) as recorder:
+        time.sleep(1)
+        subprocess.run([python, "-c", program], check=True)
+        recorder.send_signal(signal.SIGINT)
+    folded = subprocess.run([STACKREEL, "folded", "--comm=forker", capture], stdout=subprocess.PIPE, check=True).stdout.decode()
+    all_of = found = 0
+    for stack in folded.splitlines():
+        all_of += int(stack.split()[-1])
+        found += "compute (<string>:" in stack and int(stack.split()[-1])
+    count.ok("forks: the function of each worker", all_of > 20 and found > 0.75 * all_of, "%d of %d samples" % (found, all_of))
+    print("forks: %d of %d samples" % (found, all_of))
+
+
 def check_doctor(work):
     """What shows the functions, if they were not recorded."""
     capture = os.path.join(work, "native.reel")
@@ -122,6 +151,7 @@ def main():
             compare(version.strip() + ", " + name, printed, capture, CALLS // 2)
         check_gil(work)
         check_embedded(work)
+        check_forks(work)
         check_doctor(work)
     return count.finish()
 
