@@ -335,12 +335,11 @@ struct reel_error *reel_function_table_set_frames(
 
 /* ---- names -------------------------------------------------------------------------- */
 
-/* The process to ask about a space's functions: its own, or if that has ended, the nearest one from
- * which it was forked, which mostly has the same functions.  NULL: none lives. */
-static const struct reel_space_state *process_to_ask(const struct reel_function_table *table,
-						     uint64_t space)
+/* The nearest living process from which it was forked: it mostly has the same functions.  NULL: none. */
+static const struct reel_space_state *living_ancestor(const struct reel_function_table *table,
+						      uint64_t space)
 {
-	const struct reel_space_state *living = reel_living_space(table->timeline, space), *state;
+	const struct reel_space_state *state, *living = NULL;
 
 	for (size_t i = 0; i < ANCESTORS_MAX && !living; i++) {
 		state = reel_timeline_space(table->timeline, space);
@@ -352,13 +351,17 @@ static const struct reel_space_state *process_to_ask(const struct reel_function_
 	return living;
 }
 
-/* Whether the process may be asked now; its pid, 0 if it has ended. */
+/* Whether a process may be asked about the space's functions now; its pid, 0 if it has ended: then
+ * they make room for others, unless an ancestor may be asked. */
 static bool may_ask(const struct reel_function_table *table, uint64_t space, uint32_t *pid_ret)
 {
-	const struct reel_space_state *state = process_to_ask(table, space);
+	const struct reel_space_state *living = reel_living_space(table->timeline, space);
+	const struct reel_space_state *asked = living ? living : living_ancestor(table, space);
+	bool allowed = asked && reel_budget_allows(table->options.budget, REEL_BUDGET_NAMES,
+						   (uint32_t)asked->pid);
 
-	*pid_ret = state ? (uint32_t)state->pid : 0;
-	return !state || reel_budget_allows(table->options.budget, REEL_BUDGET_NAMES, *pid_ret);
+	*pid_ret = allowed ? (uint32_t)asked->pid : 0;
+	return allowed || !living;
 }
 
 /* Another process than the last one, if one waits: a process with many functions does not keep
