@@ -271,7 +271,8 @@ static bool complete(struct reel_record_module *identity, const struct reel_proc
 	return true;
 }
 
-/* Whether it is the file's last module, by the path that processes mostly map it by. */
+/* Whether the file's last module is this one: the answer is of one file in one state, which may have
+ * several paths. */
 static bool is_known(const struct reel_module_table *table, const struct answer *answer,
 		     const struct reel_record_module *identity)
 {
