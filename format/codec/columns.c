@@ -5,12 +5,32 @@
  */
 #include "format/codec/columns.h"
 
+#include "base/memory.h"
+
 /* Compiled for each size and byte order of words. */
 #define INLINED inline __attribute__((always_inline))
 
+struct reel_error *reel_columns_init(struct reel_columns *columns)
+{
+	/* A megabyte, of which a short capture uses little: with calloc it would often be cleared.
+	 * Apart from the rest, as a leak checker finds no pointers in mapped memory. */
+	void *memory = reel_large_memory_allocate(sizeof(*columns->model));
+
+	columns->model = memory;
+	return memory ? NULL : reel_error_no_memory();
+}
+
+void reel_columns_free(struct reel_columns *columns)
+{
+	for (size_t i = 0; i < REEL_STREAMS; i++)
+		reel_buffer_free(&columns->out[i]);
+	reel_large_memory_free((uint8_t *)columns->model, sizeof(*columns->model));
+	columns->model = NULL;
+}
+
 void reel_columns_begin(struct reel_columns *columns)
 {
-	struct reel_word_model *model = &columns->model;
+	struct reel_word_model *model = columns->model;
 
 	/* Many small blocks of a hostile file must not cost a megabyte each. */
 	if (model->n_touched > REEL_WORD_TOUCHED) {
@@ -131,13 +151,13 @@ static uint64_t take_known_word(struct reel_columns *columns)
 		reel_cursor_fail(stream_of(columns, REEL_STREAM_KNOWN_HIGH));
 		return 0;
 	}
-	return columns->model.dictionary[high << 8 | low];
+	return columns->model->dictionary[high << 8 | low];
 }
 
 static uint64_t take_new_word(struct reel_columns *columns, bool has_high, unsigned bytes)
 {
 	struct reel_cursor *in = columns->in, *raw = &in[REEL_STREAM_RAW];
-	uint64_t *highs = columns->model.highs, word;
+	uint64_t *highs = columns->model->highs, word;
 
 	if (has_high)
 		return highs[reel_cursor_u8(&in[REEL_STREAM_HIGH])] << 24 |
@@ -152,7 +172,7 @@ static uint64_t take_new_word(struct reel_columns *columns, bool has_high, unsig
 /* A word that is among the recent ones, in the dictionary, or new. */
 static uint64_t take_listed(struct reel_columns *columns, unsigned token, unsigned bytes)
 {
-	struct reel_word_model *model = &columns->model;
+	struct reel_word_model *model = columns->model;
 	uint64_t word;
 
 	switch (token) {
@@ -196,7 +216,7 @@ static INLINED uint64_t take_unpredicted(struct reel_columns *columns, unsigned 
 static INLINED uint64_t decode_token(struct reel_columns *columns, unsigned token,
 				     const struct reel_word_place *place)
 {
-	struct reel_word_model *model = &columns->model;
+	struct reel_word_model *model = columns->model;
 	struct reel_word_predictions predictions = reel_word_predictions_at(place);
 	uint64_t word;
 

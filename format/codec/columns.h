@@ -149,8 +149,12 @@ struct reel_columns {
 	uint64_t previous_id, previous_time;
 	/* The sample's changed registers; the bit above them is pc's. */
 	uint8_t changed[REEL_REGISTERS_MAX / 8 + 1];
-	struct reel_word_model model;
+	struct reel_word_model *model;
 };
+
+/* Needs `columns` zeroed, and leaves it so that reel_columns_free takes it.  NO_MEMORY. */
+struct reel_error *reel_columns_init(struct reel_columns *columns) REEL_MUST_CHECK;
+void reel_columns_free(struct reel_columns *columns);
 
 /* A record begins: forgets everything learned. */
 void reel_columns_begin(struct reel_columns *columns);

@@ -66,7 +66,7 @@ static inline unsigned put_stack_word(struct reel_columns *columns, uint64_t wor
 /* An unpredicted word: its upper part is often known. */
 static unsigned put_new_word(struct reel_columns *columns, uint64_t word, unsigned bytes)
 {
-	uint64_t *highs = columns->model.highs;
+	uint64_t *highs = columns->model->highs;
 	uint8_t index = reel_word_high_index(word >> 24);
 
 	if (highs[index] == word >> 24) {
@@ -107,7 +107,7 @@ static unsigned use_recent(struct reel_word_model *model, uint64_t word)
 /* A word in the dictionary, or a new one. */
 static unsigned put_word(struct reel_columns *columns, uint64_t word, unsigned bytes)
 {
-	struct reel_word_model *model = &columns->model;
+	struct reel_word_model *model = columns->model;
 	uint32_t known = reel_word_dictionary_index(word);
 	unsigned rank = use_recent(model, word);
 	bool is_known = model->dictionary[known] == word;
@@ -147,7 +147,7 @@ static inline __attribute__((always_inline)) unsigned predict(
 void reel_columns_encode_word(struct reel_columns *columns, uint64_t word,
 			      const struct reel_word_place *place)
 {
-	unsigned token = predict(&columns->model, word, relative_of(word, place),
+	unsigned token = predict(columns->model, word, relative_of(word, place),
 				 reel_word_predictions_at(place), place);
 
 	if (token > REEL_WORD_BY_WORDS)
@@ -261,15 +261,15 @@ static inline __attribute__((always_inline)) void encode_noted(struct reel_colum
 		relatives[i] = relative_at(walk, at, &place, big_endian);
 		place.key = place.address;
 		predictions[i] = reel_word_predictions_at(&place);
-		__builtin_prefetch(&columns->model.by_place[predictions[i].place]);
-		__builtin_prefetch(&columns->model.by_words[predictions[i].words]);
+		__builtin_prefetch(&columns->model->by_place[predictions[i].place]);
+		__builtin_prefetch(&columns->model->by_words[predictions[i].words]);
 	}
 	/* No branch for each word: which of them are predicted is unpredictable. */
 	for (size_t i = 0; i < noted->n; i++) {
 		size_t at = noted->offsets[i];
 
 		place.address = walk->address + at;
-		tokens[i] = (uint8_t)predict(&columns->model,
+		tokens[i] = (uint8_t)predict(columns->model,
 					     reel_load_target(walk->bytes + at, bytes, big_endian),
 					     relatives[i], predictions[i], &place);
 		unpredicted[n_unpredicted] = (uint8_t)i;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/memory.h"
 #include "format/codec/columns.h"
 #include "format/codec/labels.h"
 #include "format/codec/runtime_frames.h"
@@ -52,12 +51,16 @@ static struct reel_error *ends_within(const char *what)
 
 struct reel_error *reel_sample_decoder_create(struct reel_sample_decoder **ret)
 {
-	/* A megabyte, of which a short capture uses little: with calloc it would often be cleared. */
-	void *memory = reel_large_memory_allocate(sizeof(struct reel_sample_decoder));
-	struct reel_sample_decoder *decoder = memory;
+	struct reel_sample_decoder *decoder = calloc(1, sizeof(*decoder));
+	struct reel_error *error;
 
 	if (!decoder)
 		return reel_error_no_memory();
+	error = reel_columns_init(&decoder->columns);
+	if (error) {
+		free(decoder);
+		return error;
+	}
 	reel_thread_table_init(&decoder->threads);
 	*ret = decoder;
 	return NULL;
@@ -91,7 +94,8 @@ void reel_sample_decoder_destroy(struct reel_sample_decoder *decoder)
 		free(decoder->missing[i].items);
 	free(decoder->kernel_chain.items);
 	free(decoder->frame_chain.items);
-	reel_large_memory_free((uint8_t *)decoder, sizeof(*decoder));
+	reel_columns_free(&decoder->columns);
+	free(decoder);
 }
 
 /* ---- layouts ---------------------------------------------------------------- */

@@ -27,9 +27,15 @@ struct reel_error *reel_sample_encoder_create(const struct reel_sample_target *t
 					      struct reel_sample_encoder **ret)
 {
 	struct reel_sample_encoder *encoder = calloc(1, sizeof(*encoder));
+	struct reel_error *error;
 
 	if (!encoder)
 		return reel_error_no_memory();
+	error = reel_columns_init(&encoder->columns);
+	if (error) {
+		free(encoder);
+		return error;
+	}
 	reel_thread_table_init(&encoder->threads);
 	encoder->target = *target;
 	*ret = encoder;
@@ -57,8 +63,7 @@ void reel_sample_encoder_destroy(struct reel_sample_encoder *encoder)
 		return;
 	reel_sample_encoder_reset(encoder);
 	reel_thread_table_free(&encoder->threads);
-	for (size_t i = 0; i < REEL_STREAMS; i++)
-		reel_buffer_free(&encoder->columns.out[i]);
+	reel_columns_free(&encoder->columns);
 	reel_buffer_free(&encoder->payload);
 	reel_buffer_free(&encoder->labels.payload);
 	reel_frame_encoder_free(&encoder->frames);
