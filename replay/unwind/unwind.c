@@ -195,13 +195,21 @@ static bool reaches_root(struct reel_walk *walk, const struct reel_unwind_state 
 	return true;
 }
 
+/* Without the room for registers that this CPU has not. */
+static void copy_state(struct reel_unwind_state *to, const struct reel_unwind_state *from)
+{
+	memcpy(to, from,
+	       offsetof(struct reel_unwind_state, registers) +
+		       from->arch->n_registers * sizeof(from->registers[0]));
+}
+
 struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 				     const struct reel_unwind_programs *programs,
 				     struct reel_unwind_state *state,
 				     struct reel_unwind_frames *ret, enum reel_stop *stop_ret)
 {
 	size_t max_frames = input->max_frames ? input->max_frames : MAX_FRAMES_DEFAULT;
-	struct reel_unwind_state begin = *state;
+	struct reel_unwind_state begin;
 	struct reel_walk walk = {
 		.input = input,
 		.programs = programs,
@@ -225,7 +233,7 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 		input->cache->trace = (input->cache->trace + 1) | CACHED_TRACE;
 	}
 	again = walk;
-	begin.pc = state->pc;
+	copy_state(&begin, state);
 	TRY(unwind(&walk, false, max_frames, 0, ret, stop_ret));
 	if (*stop_ret != REEL_STOP_REGISTER_UNKNOWN)
 		return NULL;
@@ -233,11 +241,11 @@ struct reel_error *reel_unwind_trace(const struct reel_unwind_input *input,
 	 * code of each frame, so first do so only for the frames up to the one that needs it. */
 	n = ret->n;
 	walk = again;
-	*state = begin;
+	copy_state(state, &begin);
 	TRY(unwind(&walk, false, max_frames, n, ret, stop_ret));
 	if (*stop_ret != REEL_STOP_REGISTER_UNKNOWN || ret->n <= n)
 		return NULL;
-	*state = begin;
+	copy_state(state, &begin);
 	return unwind(&again, false, max_frames, SIZE_MAX, ret, stop_ret);
 }
 

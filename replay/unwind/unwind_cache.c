@@ -282,11 +282,13 @@ struct cached_row *reel_cached_row_slow(const struct reel_walk *walk,
 	uint64_t address = pc - range->code.bias;
 	uint32_t tag = reel_cached_tag(range, as);
 	size_t index = reel_cached_index(address, tag);
+	struct cached_range made_for;
 
 	displaced = find_displaced(entries, index, address, tag);
 	if (displaced)
 		return displaced;
-	make_entry(walk, range, pc, as, &made);
+	made_for = *range; /* what makes the entry may look up other code */
+	make_entry(walk, &made_for, pc, as, &made);
 	displace(entries, index);
 	entries[index] = made;
 	return &entries[index];

@@ -36,7 +36,7 @@ struct fast_walk {
 	size_t limit;
 	struct stretch stretch;
 	struct reached at;
-	struct cached_range range; /* of some code on the way */
+	const struct cached_range *range; /* of some code on the way; NULL: none */
 	unsigned stalled;
 };
 
@@ -196,14 +196,12 @@ INLINED struct cached_row *enter(struct fast_walk *fast, uint64_t pc, enum cache
 {
 	uint64_t lookup = reel_cached_lookup(pc, as);
 
-	if (!reel_cached_holds(&fast->range, lookup)) {
-		const struct cached_range *range = reel_cached_range(fast->walk, lookup);
-
-		if (!range)
+	if (!fast->range || !reel_cached_holds(fast->range, lookup)) {
+		fast->range = reel_cached_range(fast->walk, lookup);
+		if (!fast->range)
 			return NULL;
-		fast->range = *range;
 	}
-	return reel_cached_row(fast->walk, fast->cache, &fast->range, pc, as);
+	return reel_cached_row(fast->walk, fast->cache, fast->range, pc, as);
 }
 
 /*
