@@ -34,8 +34,8 @@ static const struct argp parser = {
 	       "FILE defaults to " DEFAULT_CAPTURE
 	       "; '-' is standard input. In a large capture, only some 1,000 samples, "
 	       "spread over its time, are unwound, and the output states this. --full, "
-	       "--min-complete and options that select samples unwind all, as do encrypted and "
-	       "damaged captures.",
+	       "--min-complete and options that select samples unwind all, as do encrypted "
+	       "captures and those with a damaged header of a block.",
 	.children = options_of_traces,
 };
 

@@ -670,17 +670,14 @@ static struct reel_error *count_samples(struct reel_capture *capture,
 
 		if (blocks[i].header.type != REEL_BLOCK_SAMPLES)
 			continue;
-		error = reel_block_reader_load(block_reader, &blocks[i]);
+		error = reel_block_reader_load_heads(block_reader, &blocks[i]);
 		while (!error) {
 			error = reel_block_reader_next(block_reader, &item);
 			if (error || item.kind == REEL_ITEM_END)
 				break;
 			capture->info.samples += item.kind == REEL_ITEM_SAMPLE;
 		}
-		/* Iterating the traces reports it. */
-		if (error && reel_error_code(error) == REEL_ERROR_NO_MEMORY)
-			return error;
-		reel_error_destroy(error);
+		TRY(reel_capture_end_block(capture, block_reader, error));
 	}
 	return NULL;
 }
@@ -851,12 +848,16 @@ static void free_options(struct reel_capture_options *options)
 	free((void *)options->module_files);
 }
 
-static bool has_problems(const struct reel_reader *reader)
+/* Not merely unfinished. */
+static bool is_damaged(const struct reel_reader *reader)
 {
 	size_t n;
+	const struct reel_problem *problems = reel_reader_problems(reader, &n);
 
-	(void)reel_reader_problems(reader, &n);
-	return n || !reel_reader_has_trailer(reader);
+	for (size_t i = 0; i < n; i++)
+		if (problems[i].code != REEL_ERROR_TRUNCATED)
+			return true;
+	return false;
 }
 
 static struct reel_error *open_from(struct reel_reader *reader, bool borrows_reader,
@@ -892,8 +893,9 @@ static struct reel_error *open_from(struct reel_reader *reader, bool borrows_rea
 	sum_blocks(capture);
 	capture->from = options->from ? capture->info.first_sample_time + options->from : 0;
 	capture->to = options->to ? capture->info.first_sample_time + options->to : UINT64_MAX;
-	/* Encrypted or damaged captures are read completely to find all problems. */
-	if (!reel_reader_was_encrypted(reader) && !has_problems(reader))
+	/* Encrypted captures, and those with damaged headers of blocks, are read completely to find
+	 * all problems. */
+	if (!reel_reader_was_encrypted(reader) && !is_damaged(reader))
 		capture->samples_max = options->samples_max;
 	capture->texts = reel_texts_create();
 	error = capture->texts ? keep_options(capture, options) : reel_error_no_memory();

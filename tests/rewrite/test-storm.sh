@@ -53,7 +53,7 @@ peak() {
     "$O/bench/measure" "$work/taken" "$tool" "$@" "${files[@]}" "$file" >/dev/null 2>"$work/err" && cut -d' ' -f4 "$work/taken"
 }
 
-# info unwinds a part of a long capture and says so, unless --full is given or the capture is damaged.
+# info unwinds a part of a long capture and says so, unless --full is given.
 make -s "$O/bench/repeat" >"$work/log" 2>&1 || cat "$work/log"
 "$O/bench/repeat" 40 testdata/x86_64/chains/gcc/exception.reel "$work/long.reel" 50000
 count $? "make a long capture"
@@ -74,9 +74,16 @@ done
 samples=$("$tool" script "${files[@]}" "$work/long.reel" | grep -c '^[^[:space:]].*:$')
 info --full
 has out "^samples  *$(sed ':a;s/\B[0-9]\{3\}\>/,&/;ta' <<<"$samples") in [^,]*$"
+counted=$(grep '^samples ' "$work/out")
+# Of an unfinished capture as well, whose samples are counted: damage of any block is found then.
 head -c -1 "$work/long.reel" >"$work/cut" && mv "$work/cut" "$work/long.reel"
 info
-has out '^Why traces ended$' '^Problems of the file$'
+has out "^$counted, [0-9,]+ unwound \\(use --full for all\\)$" '^Why traces ended \([0-9,]+ unwound\)$' '^Problems of the file$'
+[ "$(grep -c '^  .*long.reel: ' "$work/out")" = 1 ]
+count $? "one problem: the file was cut"
+printf 'X' | dd of="$work/long.reel" bs=1 seek=$(($(stat -c %s "$work/long.reel") / 2)) conv=notrunc status=none
+info
+has out '^Problems of the file$' "^  .*long.reel: block [0-9]+ at offset [0-9]+: wrong payload checksum$"
 # 1,000 samples of 9 blocks with 500 MB of stacks, with the same share of complete traces as all.
 "$O/bench/repeat" 30 testdata/x86_64/chains/gcc/deep.reel "$work/long.reel" 60000000
 count $? "make a capture with large blocks"
