@@ -424,6 +424,17 @@ run 0 "$tool" doctor --all --no-host-files --symfs "$work/symfs" "$work/stairs.r
 # Servers cannot be asked for a module without a build-id; tests/names/test-debuginfod.sh has a module with one.
 ! grep -q -e --debuginfod "$work/out"
 count $? "doctor suggests --debuginfod only for known build-ids"
+# info reads no debug information, so it reports damage of that with --full only; doctor does at once.
+objcopy --compress-debug-sections=zlib $perf/usr/bin/stairs "$work/symfs/usr/bin/stairs"
+at=$(readelf -SW "$work/symfs/usr/bin/stairs" | sed -nE 's/.* \.debug_info +PROGBITS +[0-9a-f]+ +([0-9a-f]+) .*/\1/p')
+printf XXXXXXXX | dd of="$work/symfs/usr/bin/stairs" bs=1 seek=$((0x$at + 60)) conv=notrunc status=none
+for command in 'info --full' doctor; do
+    run 0 "$tool" $command --no-host-files --symfs "$work/symfs" "$work/stairs.reel"
+    has out 'section \.debug_info: damaged zlib data'
+done
+run 0 "$tool" info --no-host-files --symfs "$work/symfs" "$work/stairs.reel"
+! grep -q damaged "$work/out"
+count $? "info does not read debug information"
 
 # ---- quality --------------------------------------------------------------------------------------------
 
