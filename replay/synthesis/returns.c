@@ -492,19 +492,16 @@ void reel_returns_free(struct reel_synthesis *synthesis)
 #define BITS	     (1u << 18)
 #define BYTES_OF_BIT 8
 
-static uint64_t *bits_of(struct reel_synthesis *synthesis, uint64_t address, uint64_t *bit_ret)
+static uint64_t bit_of(uint64_t address)
 {
-	uint64_t number = address / BYTES_OF_BIT % BITS;
-
-	*bit_ret = (uint64_t)1 << number % 64;
-	return &synthesis->returns_bits[number / 64];
+	return address / BYTES_OF_BIT % BITS;
 }
 
 static struct found *find_any(struct reel_synthesis *synthesis, uint64_t address)
 {
-	uint64_t bit;
+	uint64_t bit = bit_of(address);
 
-	if (!synthesis->returns_bits || !(*bits_of(synthesis, address, &bit) & bit))
+	if (!synthesis->returns_bits || !(synthesis->returns_bits[bit / 64] >> bit % 64 & 1))
 		return NULL;
 	return (struct found *)reel_id_table_find(&synthesis->returns, address);
 }
@@ -512,7 +509,7 @@ static struct found *find_any(struct reel_synthesis *synthesis, uint64_t address
 static struct found *add(struct reel_synthesis *synthesis, uint64_t address)
 {
 	struct found *found = reel_arena_allocate(&synthesis->returns_memory, sizeof(*found));
-	uint64_t bit;
+	uint64_t bit = bit_of(address);
 
 	if (!synthesis->returns_bits)
 		synthesis->returns_bits = calloc(BITS / 64, sizeof(*synthesis->returns_bits));
@@ -521,7 +518,7 @@ static struct found *add(struct reel_synthesis *synthesis, uint64_t address)
 	found->entry.id = address;
 	if (!reel_id_table_insert(&synthesis->returns, &found->entry))
 		return NULL;
-	*bits_of(synthesis, address, &bit) |= bit;
+	synthesis->returns_bits[bit / 64] |= (uint64_t)1 << bit % 64;
 	return found;
 }
 
