@@ -21,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct fuzz_file repaired;
 	struct reel_cursor input = reel_cursor(data, size);
 	struct reel_capture *capture;
+	struct reel_error *error;
 
 	replay_parts_take(&input, &parts);
 	if (!replay_open(&parts, parts.capture.path, 1, &capture))
@@ -28,8 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(reel_capture_verify(capture, &options, &verified));
 	must_be(n == verified.problems + verified.remarks, "each finding reported");
 	fuzz_file_fill(&repaired, "", 0);
-	must_be_rewritten(reel_capture_repair(capture, repaired.path, NULL, &counts), &repaired,
-			  counts.samples);
+	error = reel_capture_repair(capture, repaired.path, NULL, &counts);
+	must_be_rewritten(error, &repaired, counts.samples);
 	reel_capture_close(capture);
 	return 0;
 }
