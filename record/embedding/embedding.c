@@ -528,6 +528,15 @@ static void take_delay(struct reel_embedding *embedding, struct module *module, 
 	}
 }
 
+/* The next helper's memory is for this image, before others take some of it. */
+static void put_first(struct reel_embedding *embedding, struct module *module)
+{
+	module->n_asked = module->n_embedded;
+	/* The queue of the file's end, which may have begun meanwhile, has the module. */
+	if (embedding->at)
+		embedding->queue[--embedding->at].module = module->entry.id;
+}
+
 static struct reel_error *put_records(struct reel_embedding *embedding, struct module *module,
 				      struct reel_bytes stored, uint64_t base)
 {
@@ -638,6 +647,10 @@ static struct reel_error *take_image(struct reel_embedding *embedding, bool *ret
 	case REEL_IMAGE_TOO_SLOW:
 		if (module)
 			take_delay(embedding, module, problem);
+		break;
+	case REEL_IMAGE_NO_ROOM:
+		if (module)
+			put_first(embedding, module);
 		break;
 	}
 	if (!embedding->ends) {

@@ -4,7 +4,6 @@
  * may only read the descriptors that it is given, and may be killed.
  */
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +19,7 @@
 #include "record/host/privileges.h"
 
 /* Lower than the recorder's (spawner.c): samples do not wait for this. */
-#define PRIORITY       0
-#define MMAP_THRESHOLD (64 << 10)
+#define PRIORITY 0
 
 /* Files whose further hits cost only themselves, the most recent first; the bytes of all of them limit
  * what their symbols take. */
@@ -39,9 +37,6 @@ static void prepare(void)
 {
 	prctl(PR_SET_NAME, "reel-imager");
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
-	/* Large tables stay out of the heap, where the limit of data would count them, freed, as long
-	 * as something is above them.  glibc raises the threshold by itself, but not once it is set. */
-	mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
 }
 
 static bool receive_offsets(int socket, uint64_t *offsets, uint64_t n)
@@ -150,9 +145,9 @@ static void close_excess(struct kept all[KEPT])
 }
 
 /* Closes the files that it does not keep. */
-static struct reel_error *try_image(struct kept all[KEPT], int fds[2],
-				    const struct image_request *request, const uint64_t *offsets,
-				    struct reel_buffer *ret)
+static struct reel_error *make_image(struct kept all[KEPT], int fds[2],
+				     const struct image_request *request, const uint64_t *offsets,
+				     struct reel_buffer *ret)
 {
 	struct reel_error *error = NULL;
 	struct stat status = { 0 };
@@ -170,43 +165,18 @@ static struct reel_error *try_image(struct kept all[KEPT], int fds[2],
 	if (error)
 		kept_close(&all[0]);
 	close_excess(all);
-	return error;
-}
-
-static void close_all(struct kept all[KEPT])
-{
-	for (size_t i = 0; i < KEPT; i++)
-		kept_close(&all[i]);
-}
-
-static struct reel_error *make_image(struct kept all[KEPT], int fds[2],
-				     const struct image_request *request, const uint64_t *offsets,
-				     struct reel_buffer *ret)
-{
-	int again[] = { fcntl(fds[0], F_DUPFD_CLOEXEC, 0),
-			fds[1] < 0 ? -1 : fcntl(fds[1], F_DUPFD_CLOEXEC, 0) };
-	struct reel_error *error = try_image(all, fds, request, offsets, ret);
-
-	/* Other files that are kept, or this one's earlier images, may take its room. */
-	if (error && reel_error_code(error) == REEL_ERROR_NO_MEMORY && again[0] >= 0) {
-		reel_error_destroy(error);
-		close_all(all);
-		reel_buffer_free(ret);
-		malloc_trim(0);
-		error = try_image(all, again, request, offsets, ret);
-	}
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-		if (again[i] >= 0)
-			close(again[i]);
-	}
 	return error;
 }
 
 static bool send_answer(int socket, struct reel_error *error, const struct reel_buffer *image)
 {
-	struct image_answer answer = { .size = error ? 0 : image->size };
+	struct image_answer answer = {
+		.size = error ? 0 : image->size,
+		.is_short_of_memory = error && reel_error_code(error) == REEL_ERROR_NO_MEMORY,
+	};
 	bool sent;
 
 	if (error)
@@ -247,7 +217,8 @@ static void answer_all(int socket)
 
 	while (answer_one(socket, all))
 		;
-	close_all(all);
+	for (size_t i = 0; i < KEPT; i++)
+		kept_close(&all[i]);
 }
 
 void reel_image_answers(int socket)

@@ -32,7 +32,8 @@ static const struct reel_helper_limits limits = {
 
 struct reel_image_asker {
 	struct reel_spawner *spawner;
-	int helper; /* our end of its socket, -1: none */
+	int helper;   /* our end of its socket, -1: none */
+	bool is_used; /* it has made an image */
 	struct reel_image_question question;
 	size_t n_sent;	/* offsets */
 	uint64_t moved; /* time of the last progress */
@@ -72,6 +73,7 @@ static void end_helper(struct reel_image_asker *asker)
 	if (asker->helper >= 0)
 		close(asker->helper);
 	asker->helper = -1;
+	asker->is_used = false;
 	asker->work_before = 0;
 }
 
@@ -244,7 +246,7 @@ static void end_answer(struct reel_image_asker *asker)
 enum reel_image_state reel_image_asker_look(struct reel_image_asker *asker,
 					    struct reel_bytes *image_ret, const char **problem_ret)
 {
-	bool done;
+	bool done, has_no_room;
 
 	if (!asker->problem && (!send_offsets(asker) || !receive(asker)))
 		asker->problem = "the helper process that makes images exited";
@@ -257,11 +259,19 @@ enum reel_image_state reel_image_asker_look(struct reel_image_asker *asker,
 		return REEL_IMAGE_NOT_YET;
 	else
 		end_answer(asker);
+	/* What it keeps of other files takes room, and so does its heap, with freed parts. */
+	has_no_room = done && asker->answer.is_short_of_memory && asker->is_used;
+	if (has_no_room)
+		end_helper(asker);
+	else
+		asker->is_used |= done && asker->image.size;
 	end_question(asker);
 	*image_ret = (struct reel_bytes){ asker->image.bytes, asker->image.size };
 	*problem_ret = asker->problem ? asker->problem : asker->answer.problem;
 	if (asker->is_slow)
 		return REEL_IMAGE_TOO_SLOW;
+	if (has_no_room)
+		return REEL_IMAGE_NO_ROOM;
 	return done && asker->image.size ? REEL_IMAGE_MADE : REEL_IMAGE_LEFT_OUT;
 }
 

@@ -49,6 +49,8 @@ enum reel_image_state {
 	REEL_IMAGE_MADE,     /* *image_ret: valid until the next question */
 	REEL_IMAGE_LEFT_OUT, /* *problem_ret: the reason, valid until the next question */
 	REEL_IMAGE_TOO_SLOW, /* the same: its time was over */
+	/* The same: memory was short, but the next helper has all of it. */
+	REEL_IMAGE_NO_ROOM,
 };
 
 /* State of the last question. */

@@ -22,8 +22,9 @@ struct image_request {
 };
 
 struct image_answer {
-	uint64_t size;	   /* 0: no image */
-	char problem[240]; /* the reason, for a size of 0 */
+	uint64_t size; /* 0: no image */
+	uint32_t is_short_of_memory;
+	char problem[236]; /* the reason, for a size of 0 */
 };
 
 /* The helper's main function. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record/embedding/image_asker.c: helpers that hang, work for too long, are given up, or die. */
+/* record/embedding/image_asker.c: helpers that hang, work for too long, have no memory, are given up, or die. */
 #include "base/quantity.h"
 #include "record/embedding/image_asker.h"
 #include "record/embedding/image_request.h"
@@ -9,7 +9,7 @@
 /* ---- a helper that acts as the request's limit selects ----------------------------------------
  */
 
-enum { GOOD = 1000, HANG, SPIN, DIE };
+enum { GOOD = 1000, HANG, SPIN, NO_ROOM, DIE };
 
 static void answer(int socket)
 {
@@ -17,6 +17,13 @@ static void answer(int socket)
 
 	reel_fd_message_send(socket, &answer, sizeof(answer), NULL, 0, 0);
 	reel_fd_message_send(socket, "ELF", 4, NULL, 0, 0);
+}
+
+static void refuse(int socket)
+{
+	struct image_answer answer = { .is_short_of_memory = true, .problem = "out of memory" };
+
+	reel_fd_message_send(socket, &answer, sizeof(answer), NULL, 0, 0);
 }
 
 static volatile uint64_t spun;
@@ -37,6 +44,9 @@ void reel_image_answers(int socket)
 		case SPIN:
 			for (;;)
 				spun++;
+		case NO_ROOM:
+			refuse(socket);
+			break;
 		case DIE:
 			_exit(1);
 		default:
@@ -161,6 +171,22 @@ TEST(one_at_work_can_be_given_up)
 	assert_string_equal(problem, "too large");
 	assert_true(reel_now() - begin < 20 * REEL_NS_PER_SECOND);
 	assert_false(reel_image_asker_give_up(asker, "none"));
+	the_next_one_answers();
+}
+
+/* What the first one keeps of other files may have taken its memory. */
+TEST(a_second_one_has_memory)
+{
+	const char *problem;
+
+	the_next_one_answers();
+	ask(NO_ROOM, 0, 0);
+	assert_int_equal(wait_for(&problem), REEL_IMAGE_NO_ROOM);
+	ask(NO_ROOM, 0, 0);
+	assert_int_equal(wait_for(&problem), REEL_IMAGE_LEFT_OUT);
+	assert_string_equal(problem, "out of memory");
+	ask(NO_ROOM, 0, 0);
+	assert_int_equal(wait_for(&problem), REEL_IMAGE_LEFT_OUT);
 	the_next_one_answers();
 }
 
