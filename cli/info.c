@@ -35,8 +35,8 @@ static const struct argp parser = {
 	       "; '-' is standard input. In a large capture, only some 1,000 samples, "
 	       "spread over its time, are unwound, and the output states this. --full, "
 	       "--min-complete and options that select samples unwind all, as do encrypted "
-	       "captures and those with a damaged header of a block. Debug information is read "
-	       "with --full and such options only.",
+	       "captures and those with a damaged header of a block. Symbols and debug information "
+	       "are read with --full and such options only.",
 	.children = options_of_traces,
 };
 
@@ -412,11 +412,8 @@ int command_info(int argc, char **argv)
 
 	options_parse(&parser, argc, argv, 0, &options);
 	if (!options.full && !options.common.min_complete &&
-	    !selection_is_filtered(&options.common)) {
+	    !selection_is_filtered(&options.common))
 		options.common.samples_max = SAMPLES_MAX;
-		/* No names are shown, and reading debug information takes longer than the rest. */
-		options.common.no_inlines = true;
-	}
 	if (!session_open(&session, &options.common)) {
 		options_free(&options.common);
 		return STATUS_ERROR;

@@ -45,7 +45,8 @@ struct reel_open_options {
 	/*
 	 * Iterating the traces of that time makes about this many at most, of samples spread evenly
 	 * over 16 blocks, themselves spread evenly; over fewer, but at least 4, if they are large.
-	 * 0: all.  Encrypted captures and damaged ones are always read as a whole.
+	 * 0: all.  Encrypted captures, and those with damaged headers of blocks, are always read as
+	 * a whole.  This is for counts: unless 0, frames have no names from files.
 	 */
 	uint32_t samples_max;
 	/*

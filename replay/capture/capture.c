@@ -733,6 +733,8 @@ static struct reel_error *read_capture(struct reel_capture *capture)
 				capture->info.kernel_release, previous_modules(capture),
 				&capture->modules));
 	capture->options.previous = NULL;
+	if (capture->options.samples_max)
+		reel_modules_omit_names(capture->modules);
 	reel_modules_set_host(capture->modules, &capture->info);
 	TRY(read_side_blocks(capture, block_reader, read_late_record, late));
 	TRY(reel_kernel_symbol_map_seal(capture->kernel_symbols));

@@ -336,6 +336,11 @@ static struct reel_error *module_broken(struct reel_module *module, struct reel_
 	return module->files.problem ? NULL : reel_error_no_memory();
 }
 
+void reel_modules_omit_names(struct reel_modules *modules)
+{
+	modules->symbolizer_options.no_names = true;
+}
+
 void reel_modules_set_host(struct reel_modules *modules, const struct reel_capture_info *info)
 {
 	modules->info = modules->no_host_files ? NULL : info;

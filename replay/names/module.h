@@ -97,6 +97,8 @@ void reel_modules_destroy(struct reel_modules *modules);
 /* Call before opening any: also look for files through processes still alive, unless the options
  * have no_host_files.  `info` must outlive it. */
 void reel_modules_set_host(struct reel_modules *modules, const struct reel_capture_info *info);
+/* Call before opening any: addresses have no names from files. */
+void reel_modules_omit_names(struct reel_modules *modules);
 size_t reel_modules_count(const struct reel_modules *modules);
 
 /* Sets the CPU required of files of the kernel and its modules.  Call before opening any. */

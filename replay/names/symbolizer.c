@@ -527,12 +527,14 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 					   size_t *n_ret)
 {
 	struct found found = { 0 };
-	const struct reel_symbol *symbol;
+	const struct reel_symbol *symbol = NULL;
+	bool no_names = symbolizer->options.no_names;
 	uint64_t begin, symbol_end;
 	bool symbol_names_it;
 
-	TRY(find_symbol(symbolizer, address, &symbol));
-	if (!symbolizer->options.no_inlines || !symbol) {
+	if (!no_names)
+		TRY(find_symbol(symbolizer, address, &symbol));
+	if (!no_names && (!symbolizer->options.no_inlines || !symbol)) {
 		TRY(ask_debug_info(symbolizer, address, &found));
 		if (symbolizer->debug_info)
 			record_split(symbolizer);
@@ -548,7 +550,7 @@ struct reel_error *reel_symbolizer_look_up(struct reel_symbolizer *symbolizer, u
 		symbolizer->frames[i].symbol_end = symbol_end;
 		symbolizer->frames[i].is_fde = false;
 	}
-	if (!symbolizer->frames[found.n - 1].function[0])
+	if (!no_names && !symbolizer->frames[found.n - 1].function[0])
 		set_fde(symbolizer, address, &symbolizer->frames[found.n - 1]);
 	*frames_ret = symbolizer->frames;
 	*n_ret = found.n;

@@ -17,6 +17,8 @@ struct reel_variables;
 struct reel_symbolizer_options {
 	/* Also no source lines: debug information is read only for addresses without a symbol. */
 	bool no_inlines;
+	/* Addresses have no names; symbols and debug information are not read for them. */
+	bool no_names;
 	bool no_demangle;
 	/* To find files of -gsplit-dwarf; must outlive the symbolizer.  NULL: do not look. */
 	const struct reel_module_search *search;
