@@ -4,6 +4,7 @@
  * may only read the descriptors that it is given, and may be killed.
  */
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@
 #include "record/host/privileges.h"
 
 /* Lower than the recorder's (spawner.c): samples do not wait for this. */
-#define PRIORITY 0
+#define PRIORITY       0
+#define MMAP_THRESHOLD (64 << 10)
 
 /* Files whose further hits cost only themselves, the most recent first; the bytes of all of them limit
  * what their symbols take. */
@@ -37,6 +39,9 @@ static void prepare(void)
 {
 	prctl(PR_SET_NAME, "reel-imager");
 	setpriority(PRIO_PROCESS, 0, PRIORITY);
+	/* Large tables stay out of the heap, which keeps what is freed below others.  glibc raises
+	 * the threshold by itself, but not once it is set. */
+	mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD);
 }
 
 static bool receive_offsets(int socket, uint64_t *offsets, uint64_t n)
