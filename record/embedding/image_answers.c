@@ -23,16 +23,32 @@
 #define PRIORITY       0
 #define MMAP_THRESHOLD (64 << 10)
 
-/* Files whose further hits cost only themselves, the most recent first; the bytes of all of them limit
- * what their symbols take. */
-#define KEPT	  24
+/*
+ * Files whose further hits cost only themselves.  Their bytes, except those of code, which is not kept,
+ * limit what their symbols and tables take.
+ */
+#define KEPT	  64
 #define KEPT_SIZE (64u << 20)
+/* What beginning with a file costs, in hits. */
+#define BEGIN_COST 500
 
 struct kept {
 	struct reel_hit_imager *imager; /* NULL: none */
 	struct reel_elf_file *file, *debug;
 	struct stat status;
 	bool has_debug; /* a debug file was given, though perhaps not the right one */
+	uint64_t size;	/* of what it may keep */
+	double worth;	/* 0: none */
+};
+
+/*
+ * The one that is worth least is closed first: the hits that would be looked at again for each byte
+ * that this frees (GreedyDual-Size, Cao and Irani 1997).  The least recently used one would be wrong,
+ * since the files of a busy host are asked for in turns.
+ */
+struct cache {
+	struct kept all[KEPT];
+	double age; /* the highest worth that was closed: what is not used again falls behind */
 };
 
 static void prepare(void)
@@ -120,56 +136,85 @@ static struct reel_error *kept_open(struct kept *kept, const int fds[2],
 	return reel_hit_imager_create(kept->file, &options, &kept->imager);
 }
 
-/* Moves the file to the front.  If it is new, the place is empty, and the last one is closed. */
-static void find_kept(struct kept all[KEPT], const struct stat *status, bool has_debug)
+static void cache_drop(struct cache *cache, struct kept *kept)
 {
-	struct kept found;
-	size_t i = 0;
-
-	while (i < KEPT - 1 && !is_kept(&all[i], status, has_debug))
-		i++;
-	if (!is_kept(&all[i], status, has_debug))
-		kept_close(&all[i]);
-	found = all[i];
-	memmove(all + 1, all, i * sizeof(*all));
-	all[0] = found;
+	if (kept->worth > cache->age)
+		cache->age = kept->worth;
+	kept_close(kept);
 }
 
-static void close_excess(struct kept all[KEPT])
+/* The file's place, or an empty one. */
+static struct kept *cache_find(struct cache *cache, const struct stat *status, bool has_debug)
 {
-	uint64_t sum = 0;
+	struct kept *least = cache->all;
 
 	for (size_t i = 0; i < KEPT; i++) {
-		uint64_t size = (uint64_t)all[i].status.st_size;
+		if (is_kept(&cache->all[i], status, has_debug))
+			return &cache->all[i];
+		if (cache->all[i].worth < least->worth)
+			least = &cache->all[i];
+	}
+	cache_drop(cache, least);
+	return least;
+}
 
-		if (size > KEPT_SIZE - sum)
-			kept_close(&all[i]);
-		else
-			sum += size;
+/* The place of an image that has just been made. */
+static void cache_use(struct cache *cache, struct kept *kept, uint64_t hits)
+{
+	uint64_t begin, end, all = (uint64_t)kept->status.st_size, code;
+
+	reel_elf_file_text_range(kept->file, &begin, &end);
+	code = end > begin ? end - begin : 0;
+	/* What it says of its code need not be true. */
+	kept->size = code < all / 4 * 3 ? all - code : all / 4 + 1;
+	kept->worth = cache->age + (double)(BEGIN_COST + hits) / (double)kept->size;
+}
+
+static void cache_close_excess(struct cache *cache)
+{
+	for (;;) {
+		struct kept *least = NULL;
+		uint64_t sum = 0;
+
+		for (size_t i = 0; i < KEPT; i++) {
+			struct kept *kept = &cache->all[i];
+
+			if (!kept->imager)
+				continue;
+			sum = kept->size > UINT64_MAX - sum ? UINT64_MAX : sum + kept->size;
+			if (!least || kept->worth < least->worth)
+				least = kept;
+		}
+		if (sum <= KEPT_SIZE)
+			return;
+		cache_drop(cache, least);
 	}
 }
 
 /* Closes the files that it does not keep. */
-static struct reel_error *make_image(struct kept all[KEPT], int fds[2],
+static struct reel_error *make_image(struct cache *cache, int fds[2],
 				     const struct image_request *request, const uint64_t *offsets,
 				     struct reel_buffer *ret)
 {
 	struct reel_error *error = NULL;
 	struct stat status = { 0 };
+	struct kept *kept;
 
 	if (fstat(fds[0], &status))
 		status.st_size = INT64_MAX; /* not kept */
-	find_kept(all, &status, fds[1] >= 0);
-	if (!all[0].imager) {
-		error = kept_open(&all[0], fds, request, &status);
+	kept = cache_find(cache, &status, fds[1] >= 0);
+	if (!kept->imager) {
+		error = kept_open(kept, fds, request, &status);
 		fds[0] = fds[1] = -1;
 	}
 	if (!error)
-		error = reel_hit_imager_make(all[0].imager, offsets, (size_t)request->n_offsets,
+		error = reel_hit_imager_make(kept->imager, offsets, (size_t)request->n_offsets,
 					     (size_t)request->limit, ret);
 	if (error)
-		kept_close(&all[0]);
-	close_excess(all);
+		kept_close(kept);
+	else
+		cache_use(cache, kept, request->n_offsets);
+	cache_close_excess(cache);
 	for (size_t i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
@@ -196,7 +241,7 @@ static bool send_answer(int socket, struct reel_error *error, const struct reel_
 	return sent;
 }
 
-static bool answer_one(int socket, struct kept all[KEPT])
+static bool answer_one(int socket, struct cache *cache)
 {
 	_cleanup_buffer_ struct reel_buffer image = { 0 };
 	_cleanup_error_ struct reel_error *error = NULL;
@@ -212,18 +257,18 @@ static bool answer_one(int socket, struct kept all[KEPT])
 	offsets = calloc((size_t)request.n_offsets + 1, sizeof(*offsets));
 	if (!offsets || !receive_offsets(socket, offsets, request.n_offsets))
 		return false;
-	error = make_image(all, fds, &request, offsets, &image);
+	error = make_image(cache, fds, &request, offsets, &image);
 	return send_answer(socket, error, &image);
 }
 
 static void answer_all(int socket)
 {
-	struct kept all[KEPT] = { 0 };
+	struct cache cache = { 0 };
 
-	while (answer_one(socket, all))
+	while (answer_one(socket, &cache))
 		;
 	for (size_t i = 0; i < KEPT; i++)
-		kept_close(&all[i]);
+		kept_close(&cache.all[i]);
 }
 
 void reel_image_answers(int socket)

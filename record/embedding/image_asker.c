@@ -27,7 +27,7 @@ static const struct reel_helper_limits limits = {
 	/* See HELPER_WORK_MAX. */
 	.cpu_seconds = 10,
 	/* Files that the helper keeps, with their debug files; sockets, and some to spare. */
-	.files = 64,
+	.files = 256,
 };
 
 struct reel_image_asker {
