@@ -19,13 +19,13 @@
 #define PATIENCE_BUSY (60 * REEL_NS_PER_SECOND)
 /* A helper that has worked longer is replaced after its answer, so that only a helper that does not
  * answer reaches the limit of CPU time. */
-#define HELPER_WORK_MAX REEL_NS_PER_SECOND
+#define HELPER_WORK_MAX (4 * REEL_NS_PER_SECOND)
 
 static const struct reel_helper_limits limits = {
 	/* Several times the size of symbols and unwind information of the largest browsers. */
 	.memory = UINT64_C(2) << 30,
 	/* See HELPER_WORK_MAX. */
-	.cpu_seconds = 10,
+	.cpu_seconds = 14,
 	/* Files that the helper keeps, with their debug files; sockets, and some to spare. */
 	.files = 256,
 };
