@@ -12,15 +12,8 @@
 #include "base/quantity.h"
 #include "record/recording.h"
 #include "record/recording_internal.h"
+#include "record/turns.h"
 
-/*
- * Samples wait in the rings for this time at most, and a kill loses them: see FLUSH_INTERVAL in
- * options.c.  With low frequencies, a turn waits until a CPU has some samples, since the first one
- * finds nothing in the caches: at 19 Hz, this saves a fifth of the recorder's time.
- */
-#define TURN_MS	     100
-#define TURN_MS_MAX  250
-#define TURN_SAMPLES 10
 /* How long to wait at the end before checking for another signal. */
 #define WRITE_TIMEOUT_MS 1000
 
@@ -92,24 +85,46 @@ static int poll_all(const struct recording *recording, struct poll_set *set, int
 	return n;
 }
 
+/* When something was found that can be read only while its process lives. */
+static uint64_t news_time(const struct recording *recording)
+{
+	uint64_t time = reel_tracker_news(recording->tracker);
+	uint64_t code = recording->jit_code ? reel_jit_code_news(recording->jit_code) : 0;
+
+	return code > time ? code : time;
+}
+
 /* How long a turn of the loop waits for data. */
 static int turn_ms(const struct recording *recording)
 {
 	const struct reel_options *options = recording->options;
-	uint64_t frequency = 1, ms;
+	uint64_t now = reel_now(), news = news_time(recording);
+	struct reel_turn_needs needs = {
+		.is_prompt = recording->triggers || options->activate_time ||
+			     (options->flush_interval &&
+			      options->flush_interval < 2 * REEL_TURN_MAX * REEL_NS_PER_MS),
+		/* A reader may show samples at once. */
+		.may_be_long = options->system_wide && !options->flush_interval &&
+			       strcmp(options->output, "-") != 0,
+		.without_news = now > news ? now - news : 0,
+	};
 
-	/* They are promised to be noticed early, however rare the samples are. */
-	if (recording->triggers || options->activate_time ||
-	    options->flush_interval < 2 * TURN_MS_MAX * REEL_NS_PER_MS)
-		return TURN_MS;
 	for (size_t i = 0; i < options->n_events; i++) {
 		if (!recording->events[i].frequency)
-			return TURN_MS;
-		if (recording->events[i].frequency > frequency)
-			frequency = recording->events[i].frequency;
+			needs.is_prompt = true;
+		if (recording->events[i].frequency > needs.frequency)
+			needs.frequency = recording->events[i].frequency;
 	}
-	ms = TURN_SAMPLES * 1000 / frequency;
-	return ms < TURN_MS ? TURN_MS : ms > TURN_MS_MAX ? TURN_MS_MAX : (int)ms;
+	return reel_turn_length(&needs);
+}
+
+/* Otherwise a flush just missed would wait for the next turn.  A long turn ends with one. */
+static uint64_t flush_time(const struct recording *recording, int turn)
+{
+	uint64_t time = reel_output_flush_time(recording->output);
+
+	return turn < REEL_TURN_CALM ? time
+				     : time + (REEL_TURN_CALM - 2 * REEL_TURN_MAX) * REEL_NS_PER_MS;
 }
 
 static struct reel_error *wait_for_data(const struct recording *recording, struct poll_set *set)
@@ -129,9 +144,8 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 		until = recording->flight.end;
 	if (recording->activation.next && recording->activation.next < until)
 		until = recording->activation.next;
-	/* Otherwise a flush just missed would wait for the next timeout. */
-	if (reel_output_flush_time(recording->output) < until)
-		until = reel_output_flush_time(recording->output);
+	if (flush_time(recording, timeout) < until)
+		until = flush_time(recording, timeout);
 	if (recording->stream.has_more)
 		until = now;
 	if (until < now + (uint64_t)timeout * REEL_NS_PER_MS)

@@ -39,7 +39,9 @@
 #define FREQUENCY_MAX 10000u
 
 /* The longest time until samples are put into the ring of --overwrite. */
-#define FLUSH_RING (5 * REEL_NS_PER_SECOND)
+/* A kill loses data younger than this, and samples that wait in the rings (turns.h). */
+#define FLUSH_USUAL (500 * REEL_NS_PER_MS)
+#define FLUSH_RING  (5 * REEL_NS_PER_SECOND)
 
 /* Opening events for this many takes so long that a message is printed. */
 #define MANY_THREADS 1000
@@ -403,7 +405,9 @@ static uint64_t flush_interval(const struct reel_options *options)
 	uint64_t share = options->overwrite_time / 16;
 	uint64_t longest = share < FLUSH_RING ? share : FLUSH_RING;
 
-	return longest > options->flush_interval ? longest : options->flush_interval;
+	uint64_t usual = options->flush_interval ? options->flush_interval : FLUSH_USUAL;
+
+	return longest > usual ? longest : usual;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)

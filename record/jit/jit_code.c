@@ -411,6 +411,11 @@ uint64_t reel_jit_code_due(const struct reel_jit_code *jit)
 	return due < least ? least : due;
 }
 
+uint64_t reel_jit_code_news(const struct reel_jit_code *jit)
+{
+	return jit->news;
+}
+
 static void keep_page(void *context, const struct reel_code_page *page)
 {
 	struct reel_jit_code *jit = context;

@@ -69,6 +69,9 @@ struct reel_error *reel_jit_code_end(struct reel_jit_code *jit) REEL_MUST_CHECK;
 /* When a page is due; UINT64_MAX: none is noted. */
 uint64_t reel_jit_code_due(const struct reel_jit_code *jit);
 
+/* When a page was last hit that was not known. */
+uint64_t reel_jit_code_news(const struct reel_jit_code *jit);
+
 /* Forgets processes that have ended. */
 void reel_jit_code_forget_ended(struct reel_jit_code *jit);
 /* A new file begins, without any code. */

@@ -24,15 +24,11 @@
 #define SIDE_LIMIT_MIN	   (1u << 20)
 #define SIDE_LIMIT_MAX	   (1u << 30)
 /* A reader takes 64 MiB of images, including vDSOs (replay/names/module.c). */
-#define EMBED_DEFAULT (32u << 20)
-#define EMBED_MIN     (64u << 10)
-#define EMBED_MAX     (60u << 20)
-/*
- * A kill loses data younger than this, and data not yet drained by the loop (TURN_MS_MAX in
- * recording.c, 250 ms): less than the second that SPEC.md, 3.2, allows.
- */
-#define FLUSH_INTERVAL	   (500 * REEL_NS_PER_MS)
+#define EMBED_DEFAULT	   (32u << 20)
+#define EMBED_MIN	   (64u << 10)
+#define EMBED_MAX	   (60u << 20)
 #define FLUSH_INTERVAL_MIN (10 * REEL_NS_PER_MS)
+#define FLUSH_INTERVAL_MAX (500 * REEL_NS_PER_MS)
 #define OVERWRITE_DEFAULT  (64u << 20)
 #define OVERWRITE_MIN	   (4u << 20)
 #define AFTER_DEFAULT	   (10 * REEL_NS_PER_SECOND)
@@ -573,7 +569,7 @@ static const struct setting {
 	{ 'o', TEXT, FIELD(output), "-o: empty file name" },
 	{ 'z', NUMBER, FIELD(level), "-z", 1, 19 },
 	{ OPTION_FLUSH_INTERVAL, DURATION, FIELD(flush_interval), "--flush-interval",
-	  FLUSH_INTERVAL_MIN, FLUSH_INTERVAL, "10ms to 500ms" },
+	  FLUSH_INTERVAL_MIN, FLUSH_INTERVAL_MAX, "10ms to 500ms" },
 	{ OPTION_AFTER, DURATION, FIELD(after), "--after", 0, UINT64_MAX, "" },
 	{ OPTION_DUMP, NUMBER, FIELD(dump), "--dump", 1, PID_MAX_LIMIT },
 	{ OPTION_VIEW, YES, FIELD(view) },
@@ -973,7 +969,6 @@ void reel_options_parse(int argc, char **argv, struct reel_options *ret)
 		.embed_limit = EMBED_DEFAULT,
 		.rings = 1,
 		.level = 1,
-		.flush_interval = FLUSH_INTERVAL,
 		.after = AFTER_DEFAULT,
 		.takeover = -1,
 	};

@@ -106,7 +106,7 @@ struct reel_options {
 	const char *otel_map;	 /* NULL: the default, if it exists; "none" */
 	bool build_id_events;	 /* also have the kernel report build-ids */
 	uint64_t level;		 /* zstd's */
-	uint64_t flush_interval; /* ns */
+	uint64_t flush_interval; /* ns; 0: not given */
 
 	/* One of the two is not 0: rotation. */
 	uint64_t rotate_time;		     /* ns */

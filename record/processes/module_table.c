@@ -42,6 +42,7 @@ struct reel_module_table {
 	struct reel_module_set *set;
 	struct reel_inspector *inspector;
 	size_t bytes, bytes_max;
+	uint64_t news;
 	void (*take_file)(void *context, uint64_t module, int fd); /* NULL: files are not wanted */
 	void *take_context;
 	struct answer answers[ANSWERS];
@@ -112,6 +113,11 @@ uint64_t reel_module_table_jit_list(const struct reel_module_table *table, uint6
 	const struct reel_known_module *module = reel_module_set_find(table->set, id);
 
 	return module ? module->jit_list : 0;
+}
+
+uint64_t reel_module_table_news(const struct reel_module_table *table)
+{
+	return table->news;
 }
 
 /* ---- unused modules ------------------------------------------------------------------ */
@@ -298,12 +304,13 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 		.inode_generation = generation,
 		.path = reel_bytes_of_string(map->path),
 	};
+	bool is_file, is_asked = reel_module_table_asks(table, map, build_id);
 	struct answer *answer = NULL;
-	bool is_file;
+	size_t bytes = table->bytes;
 
 	if (build_id)
 		identity.build_id = reel_build_id_bytes(build_id);
-	if (reel_module_table_asks(table, map, build_id))
+	if (is_asked)
 		answer = ask_file(table, pid, map, generation, time);
 	is_file = answer && complete(&identity, &answer->file);
 	*hints_ret = is_file ? answer->file.hints : (struct reel_file_hints){ 0 };
@@ -311,6 +318,8 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 		*id_ret = answer->module;
 	} else {
 		TRY(reel_module_table_add(table, &identity, id_ret));
+		if (is_asked && (!is_file || table->bytes > bytes))
+			table->news = reel_now();
 		if (!is_file)
 			return NULL;
 		answer->module = *id_ret;

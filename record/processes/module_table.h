@@ -47,6 +47,9 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 						struct reel_file_hints *hints_ret,
 						uint64_t *id_ret) REEL_MUST_CHECK;
 
+/* When a file was last mapped that was not known, or could not be read, as when its process had ended. */
+uint64_t reel_module_table_news(const struct reel_module_table *table);
+
 /* Whether reel_module_table_add_mapped would read the file. */
 bool reel_module_table_asks(const struct reel_module_table *table, const struct reel_proc_map *map,
 			    const struct reel_build_id *build_id);

@@ -187,6 +187,14 @@ uint64_t reel_tracker_sample_time(const struct reel_tracker *tracker)
 	return now < tracker->interpreters_begin_until ? now + BEGIN_STEP : UINT64_MAX;
 }
 
+uint64_t reel_tracker_news(const struct reel_tracker *tracker)
+{
+	uint64_t files = reel_module_table_news(tracker->options.modules);
+
+	return files > tracker->interpreters_begin_until ? files
+							 : tracker->interpreters_begin_until;
+}
+
 /* ---- places ---------------------------------------------------------------------------- */
 
 /* For an unknown thread: it existed before the recording, or its events were lost. */
