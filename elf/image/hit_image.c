@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/id_table.h"
+#include "elf/elf_sections.h"
 #include "elf/go_table.h"
 #include "elf/plt.h"
 #include "elf/image/image_parts.h"
@@ -32,6 +33,9 @@
  */
 #define WORK_FREE (16u << 20)
 #define WORK_EACH 4096
+/* The most of a gap between FDEs that is only crtstuff.c's, and of _init and _fini. */
+#define CRTSTUFF_MAX 256
+#define INIT_MAX     64
 /* Recently taken functions, by a hash of their beginnings. */
 #define KNOWN_BITS 12
 
@@ -58,6 +62,7 @@ struct maker {
 	/* Some of the hit code has no FDE, or changes stacks: each call that may have led there is
 	 * followed, to check whether it can have. */
 	bool follows_calls;
+	uint64_t ends[4]; /* of the file, see find_ends */
 	struct reel_cfi *cfi;
 	struct reel_symbol_table *table;
 	struct reel_go_table *go_table; /* NULL if the file is not Go's */
@@ -370,6 +375,54 @@ static void need_if_one_row(struct maker *maker, uint64_t pc)
 
 /* ---- all of a hit -------------------------------------------------------------------------- */
 
+/*
+ * The code that begins and ends each program and library (crti.S, and gcc's crtstuff.c, whose functions
+ * come first in the arrays) has no FDEs, and addresses in it stay on the stack.  Only libc calls it,
+ * through pointers: none of the file's calls can have led there.
+ */
+static void find_ends(struct maker *maker)
+{
+	static const char *const names[] = { ".init", ".fini", ".init_array", ".fini_array" };
+	struct reel_elf_sections sections;
+	unsigned word = reel_elf_file_word_bits(maker->file) / 8;
+
+	reel_elf_sections_open(reel_elf_file_handle(maker->file), &sections);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		uint8_t bytes[8];
+		GElf_Shdr header;
+
+		if (!reel_elf_sections_header(&sections, names[i], &header))
+			continue;
+		maker->ends[i] = header.sh_addr;
+		/* Some linkers leave it to the relocations: then it is 0. */
+		if (i >= 2)
+			maker->ends[i] =
+				reel_elf_file_read(maker->file, header.sh_addr, word, bytes)
+					? reel_load_target(bytes, word,
+							   reel_elf_file_big_endian(maker->file))
+					: 0;
+	}
+	reel_elf_sections_close(&sections);
+}
+
+static bool is_end(const struct maker *maker, uint64_t address)
+{
+	const uint64_t *ends = maker->ends;
+	uint64_t begin, end;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (ends[i] && address - ends[i] < INIT_MAX)
+			return true;
+	}
+	if (!reel_cfi_gap_at(maker->cfi, address, &begin, &end) || end - begin > CRTSTUFF_MAX)
+		return false;
+	for (size_t i = 2; i < 4; i++) {
+		if (ends[i] >= begin && ends[i] < end)
+			return true;
+	}
+	return false;
+}
+
 /* `is_code`: the address is used as a pc, or follows a call. */
 static struct reel_error *take_address(struct maker *maker, uint64_t address, bool is_code)
 {
@@ -383,7 +436,7 @@ static struct reel_error *take_address(struct maker *maker, uint64_t address, bo
 	}
 	if (!reel_cfi_function_at(maker->cfi, address, &begin, &end) && is_code) {
 		need_function(maker, address);
-		maker->follows_calls = true;
+		maker->follows_calls |= !is_end(maker, address);
 	}
 	return maker->options.no_symbols || maker->options.everything ? NULL
 								      : add_name(maker, address);
@@ -429,6 +482,7 @@ static struct reel_error *open_parts(struct maker *maker)
 	TRY(reel_module_cfi_create(maker->file, NULL, maker->arch, &maker->cfi));
 	TRY(reel_symbol_table_create(maker->file, maker->options.debug, &maker->table));
 	TRY(reel_embedded_symbols_create(&maker->symbols));
+	find_ends(maker);
 	if (maker->options.no_symbols)
 		return NULL;
 	error = reel_go_table_open(maker->file, &maker->go_table);

@@ -20,6 +20,32 @@ __attribute__((noinline)) int other_function(int value)
 	return (int)(9 * (unsigned)value);
 }
 
+/* Long enough that only all of it has its middle. */
+#define LONG "	.rept 256\n	nop\n	.endr\n"
+#define INTO 128
+
+static const void *returned_to;
+__attribute__((noinline)) void called_function(void);
+__attribute__((noinline)) int calling_function(int value);
+
+void called_function(void)
+{
+	returned_to = __builtin_return_address(0);
+	__asm__ volatile(LONG);
+}
+
+int calling_function(int value)
+{
+	called_function();
+	return value + 1;
+}
+
+/* Without an FDE, and not next to the code that begins the program, which has none either. */
+__asm__("	.pushsection .text.bare, \"ax\"\n"
+	"	.globl bare_function\n"
+	"bare_function:\n" LONG "	.size bare_function, .-bare_function\n"
+	"	.popsection\n");
+
 struct made {
 	struct reel_elf_file *file, *image;
 	struct reel_symbol_table *symbols;
@@ -163,6 +189,62 @@ TEST(what_was_not_hit_is_not)
 	assert_false(reel_elf_file_read(made.image, made.hit + 8192, 1, &byte));
 	assert_true(made.bytes.size < 8192);
 	end(&made);
+}
+
+/* Whether an image has the code that a hit return address was called for, beside a hit pc. */
+static bool has_callee(const char *pc)
+{
+	struct reel_elf_file *file = open_self(), *image;
+	uint64_t callee = address_of(file, "called_function"), hits[2];
+	struct wanted wanted = { .name = pc };
+	struct reel_buffer bytes = { 0 };
+	uint8_t byte;
+	bool has;
+
+	assert_int_equal(calling_function(1), 2);
+	assert_success(reel_symbol_table_visit(file, find, &wanted));
+	if (!wanted.address) {
+		reel_elf_file_close(file);
+		skip(); /* other toolchains have other code there */
+	}
+	hits[0] = offset_of(
+		file, callee + (uint64_t)((uintptr_t)returned_to - (uintptr_t)called_function));
+	hits[1] = offset_of(file, wanted.address) | REEL_HIT_IS_PC;
+	assert_success(
+		make_once(file, hits, 2, &(struct reel_hit_image_options){ 0 }, LIMIT, &bytes));
+	assert_success(reel_elf_file_open_embedded(bytes.bytes, bytes.size, "image", &image));
+	has = reel_elf_file_read(image, callee + INTO, 1, &byte);
+	reel_elf_file_close(image);
+	reel_buffer_free(&bytes);
+	reel_elf_file_close(file);
+	return has;
+}
+
+/* Any call may have led to code without an FDE, by a jump. */
+TEST(what_may_lead_to_code_without_an_fde_is)
+{
+	assert_true(has_callee("bare_function"));
+}
+
+/* lld leaves the array to the relocations. */
+static bool names_its_end(void)
+{
+	struct reel_elf_file *file = open_self();
+	struct reel_loaded_bytes array;
+	uint8_t none[sizeof(uintptr_t)] = { 0 };
+	bool names = reel_elf_file_section(file, ".fini_array", &array) &&
+		     array.size >= sizeof(none) && memcmp(array.bytes, none, sizeof(none)) != 0;
+
+	reel_elf_file_close(file);
+	return names;
+}
+
+/* A program's last samples would make its images several times as large. */
+TEST(nothing_leads_to_the_code_that_ends_a_program)
+{
+	if (!names_its_end())
+		skip();
+	assert_false(has_callee("__do_global_dtors_aux"));
 }
 
 TEST(everything_is_if_that_is_wanted)
