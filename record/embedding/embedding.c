@@ -58,7 +58,7 @@
 
 /* A further image waits until this part of its hits is new, but no longer than this time: it costs
  * what all its hits cost, and new ones affect fewer samples the more there are. */
-#define NEW_SHARE 16
+#define NEW_SHARE 8
 #define FEW_EVERY (600 * REEL_NS_PER_SECOND)
 
 /*
