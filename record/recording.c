@@ -102,7 +102,7 @@ static int turn_ms(const struct recording *recording)
 	struct reel_turn_needs needs = {
 		.is_prompt = recording->triggers || options->activate_time ||
 			     (options->flush_interval &&
-			      options->flush_interval < 2 * REEL_TURN_MAX * REEL_NS_PER_MS),
+			      options->flush_interval < REEL_FLUSH_USUAL * REEL_NS_PER_MS),
 		/* A reader may show samples at once. */
 		.may_be_long = options->system_wide && !options->flush_interval &&
 			       strcmp(options->output, "-") != 0,
@@ -118,13 +118,13 @@ static int turn_ms(const struct recording *recording)
 	return reel_turn_length(&needs);
 }
 
-/* Otherwise a flush just missed would wait for the next turn.  A long turn ends with one. */
+/* Otherwise a flush just missed would wait for the next turn.  A long turn need not end for it. */
 static uint64_t flush_time(const struct recording *recording, int turn)
 {
 	uint64_t time = reel_output_flush_time(recording->output);
 
 	return turn < REEL_TURN_CALM ? time
-				     : time + (REEL_TURN_CALM - 2 * REEL_TURN_MAX) * REEL_NS_PER_MS;
+				     : time + (REEL_TURN_CALM - REEL_FLUSH_USUAL) * REEL_NS_PER_MS;
 }
 
 static struct reel_error *wait_for_data(const struct recording *recording, struct poll_set *set)

@@ -22,6 +22,7 @@
 #include "record/probes/probe_values.h"
 #include "record/probes/probes.h"
 #include "record/recording_internal.h"
+#include "record/turns.h"
 #include "record/sampling/programs.h"
 
 /*
@@ -39,9 +40,7 @@
 #define FREQUENCY_MAX 10000u
 
 /* The longest time until samples are put into the ring of --overwrite. */
-/* A kill loses data younger than this, and samples that wait in the rings (turns.h). */
-#define FLUSH_USUAL (500 * REEL_NS_PER_MS)
-#define FLUSH_RING  (5 * REEL_NS_PER_SECOND)
+#define FLUSH_RING (5 * REEL_NS_PER_SECOND)
 
 /* Opening events for this many takes so long that a message is printed. */
 #define MANY_THREADS 1000
@@ -405,7 +404,8 @@ static uint64_t flush_interval(const struct reel_options *options)
 	uint64_t share = options->overwrite_time / 16;
 	uint64_t longest = share < FLUSH_RING ? share : FLUSH_RING;
 
-	uint64_t usual = options->flush_interval ? options->flush_interval : FLUSH_USUAL;
+	uint64_t usual = options->flush_interval ? options->flush_interval
+						 : REEL_FLUSH_USUAL * REEL_NS_PER_MS;
 
 	return longest > usual ? longest : usual;
 }

@@ -2,7 +2,7 @@
 /*
  * How long samples wait until they are handled together.
  *
- * The first sample of a turn finds nothing in the caches: at 19 Hz, turns of a second take a third of
+ * The first sample of a turn finds nothing in the caches: at 19 Hz, turns of 0.9 s take half of
  * the time that turns of 100 ms do.  But what is not in a file (JIT code, names of interpreters, a
  * container's files) can be read only while its process lives, so long turns are for hosts where
  * nothing new has run for a while.
@@ -18,6 +18,8 @@
 #define REEL_TURN_MIN  100
 #define REEL_TURN_MAX  250
 #define REEL_TURN_CALM 900
+/* ms after a flush at which the next one is due, unless --flush-interval says it; a long turn ends with one. */
+#define REEL_FLUSH_USUAL 500
 
 struct reel_turn_needs {
 	bool is_prompt; /* something is promised to be noticed early */

@@ -35,7 +35,7 @@ TEST(a_calm_host_has_long_turns)
 
 	assert_int_equal(reel_turn_length(&needs), REEL_TURN_CALM);
 	/* A second is the most that a kill may lose. */
-	assert_true(REEL_TURN_CALM < 1000 && REEL_TURN_MAX + 500 < 1000);
+	assert_true(REEL_TURN_CALM < 1000 && REEL_TURN_MAX + REEL_FLUSH_USUAL < 1000);
 }
 
 TEST(a_minute_is_not_yet_calm)
