@@ -31,11 +31,16 @@
 
 /*
  * Interim images, in case the recorder is killed: of each module soon after its first hit, and again
- * after further ones (NEW_SHARE), but each module's take at most this part of one CPU.  After the
- * first, an image is written as its difference from the previous one.
+ * for samples that hit something new.  These are at risk until then.  A further image is made once
+ * they have been so for long enough in sum: for RISK sample-seconds for each second of the image's
+ * CPU time and each second that the recording has lasted, since one that has lasted long will mostly
+ * last longer.  An image of 1 ms is due after 10 seconds of recording if 5 samples are at risk for
+ * 4 seconds, and after 10 minutes if 30 are for 40 seconds.  After the first, an image is written as
+ * its difference from the previous one.
  */
 #define INTERIM_EVERY (500 * REEL_NS_PER_MS)
-#define INTERIM_SHARE 100
+#define RISK	      2000
+#define RISK_AGE_MAX  (600 * REEL_NS_PER_SECOND)
 
 /*
  * CPU time of images while sampling: this time at first, plus this share of one CPU.  The images at
@@ -55,11 +60,6 @@
  */
 #define WORK_SAMPLE (REEL_NS_PER_MS / 40)
 #define WORK_CREDIT (500 * REEL_NS_PER_MS)
-
-/* A further image waits until this part of its hits is new, but no longer than this time: it costs
- * what all its hits cost, and new ones affect fewer samples the more there are. */
-#define NEW_SHARE 8
-#define FEW_EVERY (600 * REEL_NS_PER_SECOND)
 
 /*
  * Parts of the bytes that stay for the images at the file's end: further images leave the first.  A
@@ -84,7 +84,11 @@ struct module {
 	uint64_t used;		    /* when it was last hit or mapped, in turns */
 	struct reel_hit_set hits;
 	struct reel_hit_set hits_before; /* of the round before, all of them in its images */
-	uint64_t due, due_for_few;	 /* the earliest times of its next interim image */
+	/* Samples with hits since its image was last requested: their number, the last one, and
+	 * for how long they have been at risk, in sum. */
+	uint64_t n_at_risk, last_at_risk;
+	double risk;   /* ns */
+	uint64_t cost; /* ns on a CPU of its last image */
 	bool is_left_out;
 	/* Hits when its image was last requested; hits of the image in the file. */
 	size_t n_asked, n_embedded;
@@ -118,10 +122,13 @@ struct reel_embedding {
 	struct queued *queue;
 	size_t n_queue, at;
 	bool ends, rests;
-	uint64_t deadline;    /* for the images at the file's end */
-	uint64_t interim;     /* the earliest time of the next interim images */
-	uint64_t asked;	      /* the module whose image is being made; 0: none */
-	uint64_t begun, work; /* ns of the helper on a CPU since `begun`, except at file ends */
+	uint64_t deadline;	  /* for the images at the file's end */
+	uint64_t interim;	  /* the earliest time of the next interim images */
+	uint64_t created, looked; /* when modules were last looked at for these */
+	uint64_t time_passed;	  /* until then, since the time before */
+	uint64_t n_samples;	  /* noted */
+	uint64_t asked;		  /* the module whose image is being made; 0: none */
+	uint64_t begun, work;	  /* ns of the helper on a CPU since `begun`, except at file ends */
 	uint64_t work_free;
 	int64_t work_again; /* what samples paid for, less the work for such images */
 	struct reel_embedding_counts counts;
@@ -177,7 +184,7 @@ struct reel_error *reel_embedding_create(const struct reel_embedding_options *op
 		.space_size = sizeof(struct reel_code_space),
 	};
 	embedding->bytes_left = options->limit;
-	embedding->begun = reel_now();
+	embedding->begun = embedding->created = embedding->looked = reel_now();
 	embedding->work_free = work_free_most(embedding);
 	embedding->work_again = WORK_CREDIT;
 	embedding->files_max = find_files_max();
@@ -283,8 +290,9 @@ void reel_embedding_take_file(void *context, uint64_t id, int fd)
 
 /* ---- hits ---------------------------------------------------------------------------------- */
 
+/* Sets `*is_new` if the file's last image lacks it. */
 static struct reel_error *hit(struct reel_embedding *embedding, const struct reel_code_range *range,
-			      uint64_t address, uint64_t flag)
+			      uint64_t address, uint64_t flag, bool *is_new)
 {
 	struct module *module = module_find(embedding, range->module);
 
@@ -302,13 +310,18 @@ static struct reel_error *hit(struct reel_embedding *embedding, const struct ree
 				 ((address + range->delta) & ~REEL_HIT_IS_PC) | flag)) {
 	case REEL_HIT_NEW:
 		embedding->n_hits++;
-		return NULL;
+		break;
+	case REEL_HIT_RECENT:
+		break;
 	case REEL_HIT_KNOWN:
 		return NULL;
 	case REEL_HIT_NO_MEMORY:
-		break;
+		return reel_error_no_memory();
 	}
-	return reel_error_no_memory();
+	*is_new = true;
+	module->n_at_risk += module->last_at_risk != embedding->n_samples;
+	module->last_at_risk = embedding->n_samples;
+	return NULL;
 }
 
 /* An address after a call may be the end of a mapping. */
@@ -319,16 +332,19 @@ static struct reel_error *look_at(struct reel_embedding *embedding,
 		&embedding->seen[(word ^ space->list) * 0x9e3779b97f4a7c15 >> (64 - SEEN_BITS)];
 	const struct reel_code_range *range, *before;
 	struct reel_error *error = NULL;
+	bool is_new = false;
 
 	if (seen->word == word && seen->list == space->list)
 		return NULL;
-	*seen = (struct seen){ word, space->list };
 	range = reel_code_range_of(space, word);
 	before = range && word > range->first ? range : reel_code_range_of(space, word - 1);
 	if (range)
-		error = hit(embedding, range, word, 0);
+		error = hit(embedding, range, word, 0, &is_new);
 	if (before && before != range && !error)
-		error = hit(embedding, before, word, 0);
+		error = hit(embedding, before, word, 0, &is_new);
+	/* Others are looked at again, since they put this sample at risk. */
+	if (!is_new)
+		*seen = (struct seen){ word, space->list };
 	return error;
 }
 
@@ -336,8 +352,9 @@ static struct reel_error *look_at_pc(struct reel_embedding *embedding,
 				     const struct reel_code_space *space, uint64_t pc)
 {
 	const struct reel_code_range *range = reel_code_range_of(space, pc);
+	bool is_new;
 
-	return range ? hit(embedding, range, pc, REEL_HIT_IS_PC) : NULL;
+	return range ? hit(embedding, range, pc, REEL_HIT_IS_PC, &is_new) : NULL;
 }
 
 static struct reel_error *look_at_words(struct reel_embedding *embedding,
@@ -378,6 +395,7 @@ struct reel_error *reel_embedding_note(struct reel_embedding *embedding,
 	struct reel_error *error =
 		reel_code_spaces_find(&embedding->spaces, view, sample->time, &space);
 
+	embedding->n_samples++;
 	embedding->work_again += WORK_SAMPLE;
 	embedding->timeline = view->timeline;
 	if (error || !space || !space->n_ranges)
@@ -482,6 +500,9 @@ static void ask(struct reel_embedding *embedding, struct module *module)
 	};
 
 	module->n_asked = module->hits.n;
+	module->n_at_risk = 0;
+	module->risk = 0;
+	reel_hit_set_settle(&module->hits);
 	if (module->fd < 0) {
 		leave_out(embedding, module,
 			  "could not open the file while it was mapped, or its process may not "
@@ -520,6 +541,7 @@ static void take_delay(struct reel_embedding *embedding, struct module *module, 
 	if (!embedding->ends) {
 		module->work_wanted = 2 * reel_image_asker_work(embedding->options.asker);
 		module->n_asked = module->n_embedded;
+		module->cost = 0;
 	} else if (module->is_late) {
 		leave_out(embedding, module, problem);
 	} else {
@@ -625,20 +647,28 @@ static struct reel_error *put_image(struct reel_embedding *embedding, struct mod
 /* False: the image is not ready yet. */
 static struct reel_error *take_image(struct reel_embedding *embedding, bool *ret)
 {
+	struct reel_image_asker *asker = embedding->options.asker;
 	struct module *module = module_find(embedding, embedding->asked);
 	bool is_again = module && module->n_images;
 	struct reel_error *error = NULL;
 	struct reel_bytes image;
 	const char *problem;
+	enum reel_image_state state = reel_image_asker_look(asker, &image, &problem);
+	uint64_t work = reel_image_asker_work(asker), begun;
 
 	*ret = true;
-	switch (reel_image_asker_look(embedding->options.asker, &image, &problem)) {
+	switch (state) {
 	case REEL_IMAGE_NOT_YET:
 		*ret = false;
 		return NULL;
 	case REEL_IMAGE_MADE:
-		if (module)
-			error = put_image(embedding, module, image);
+		if (!module)
+			break;
+		/* What it costs here counts as well. */
+		begun = reel_clock_now(CLOCK_THREAD_CPUTIME_ID);
+		error = put_image(embedding, module, image);
+		work += reel_clock_now(CLOCK_THREAD_CPUTIME_ID) - begun;
+		module->cost = work;
 		break;
 	case REEL_IMAGE_LEFT_OUT:
 		if (module)
@@ -654,15 +684,9 @@ static struct reel_error *take_image(struct reel_embedding *embedding, bool *ret
 		break;
 	}
 	if (!embedding->ends) {
-		uint64_t now = reel_now(), work = reel_image_asker_work(embedding->options.asker);
-
 		embedding->work += work;
 		if (is_again)
 			embedding->work_again -= (int64_t)work;
-		if (module) {
-			module->due = now + INTERIM_SHARE * work;
-			module->due_for_few = now + FEW_EVERY;
-		}
 	}
 	embedding->asked = 0;
 	return error;
@@ -693,10 +717,11 @@ static void queue_last(void *context, struct reel_id_entry *entry)
 
 static bool wants_further(const struct reel_embedding *embedding, const struct module *module)
 {
-	size_t n_new = module->hits.n - module->n_asked;
-	uint64_t due = n_new * NEW_SHARE > module->hits.n ? module->due : module->due_for_few;
+	uint64_t age = embedding->looked - embedding->created;
+	double seconds = (double)(age < RISK_AGE_MAX ? age : RISK_AGE_MAX) / REEL_NS_PER_SECOND;
 
-	return n_new && reel_now() >= due &&
+	return module->hits.n > module->n_asked &&
+	       module->risk >= RISK * seconds * (double)module->cost &&
 	       work_left(embedding) > embedding->work_free / WORK_RESERVED &&
 	       embedding->bytes_left >= embedding->options.limit / BYTES_RESERVED;
 }
@@ -706,6 +731,7 @@ static void queue_interim(void *context, struct reel_id_entry *entry)
 	struct reel_embedding *embedding = context;
 	struct module *module = (struct module *)entry;
 
+	module->risk += (double)module->n_at_risk * (double)embedding->time_passed;
 	if (module->n_images ? wants_further(embedding, module) : module->hits.n > module->n_asked)
 		append(embedding, module);
 }
@@ -741,6 +767,8 @@ static struct reel_error *begin_interim(struct reel_embedding *embedding)
 	    embedding->bytes_left < embedding->options.limit / BYTES_RESERVED_FIRST)
 		return NULL;
 	embedding->interim = now + INTERIM_EVERY;
+	embedding->time_passed = now - embedding->looked;
+	embedding->looked = now;
 	return queue(embedding, queue_interim);
 }
 
@@ -856,7 +884,8 @@ static void restart_module(void *context, struct reel_id_entry *entry)
 		return;
 	}
 	module->n_asked = module->n_embedded = 0;
-	module->hits_left_out = module->due = 0;
+	module->hits_left_out = module->n_at_risk = 0;
+	module->risk = 0;
 	reel_buffer_free(&module->image);
 	module->image_size = 0;
 	module->is_left_out = module->is_late = false;

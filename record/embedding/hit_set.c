@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/id_table.h"
 #include "record/embedding/hit_set.h"
@@ -24,12 +25,18 @@ static bool make_room(struct reel_hit_set *set)
 	if (!grown.multiplier)
 		grown.multiplier = reel_hash_multiplier(set);
 	grown.capacity = set->capacity ? 2 * set->capacity : 64;
-	grown.slots = calloc(grown.capacity, sizeof(*grown.slots));
+	grown.slots = calloc(grown.capacity, sizeof(*grown.slots) + sizeof(*grown.is_recent));
 	if (!grown.slots)
 		return false;
+	grown.is_recent = (bool *)(grown.slots + grown.capacity);
 	for (size_t i = 0; i < set->capacity; i++) {
-		if (set->slots[i])
-			grown.slots[slot_of(&grown, set->slots[i])] = set->slots[i];
+		size_t to;
+
+		if (!set->slots[i])
+			continue;
+		to = slot_of(&grown, set->slots[i]);
+		grown.slots[to] = set->slots[i];
+		grown.is_recent[to] = set->is_recent[i];
 	}
 	free(set->slots);
 	*set = grown;
@@ -44,10 +51,17 @@ enum reel_hit reel_hit_set_add(struct reel_hit_set *set, uint64_t hit)
 		return REEL_HIT_NO_MEMORY;
 	at = slot_of(set, hit + 1);
 	if (set->slots[at])
-		return REEL_HIT_KNOWN;
+		return set->is_recent[at] ? REEL_HIT_RECENT : REEL_HIT_KNOWN;
 	set->slots[at] = hit + 1;
+	set->is_recent[at] = true;
 	set->n++;
 	return REEL_HIT_NEW;
+}
+
+void reel_hit_set_settle(struct reel_hit_set *set)
+{
+	if (set->capacity)
+		memset(set->is_recent, 0, set->capacity);
 }
 
 void reel_hit_set_free(struct reel_hit_set *set)

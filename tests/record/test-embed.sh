@@ -255,19 +255,19 @@ traces --comm later "$work/half.reel" >"$work/alone"
 grep -q ' descend' "$work/alone"
 count $? "a killed recorder with $bytes bytes of images leaves those of a later program: $(head -n 5 "$work/alone")"
 
-# Each image costs what all its hits cost: few new ones, here of a program that has used 300 functions and calls another each second, do not
-# have it made again.
+# Each image costs what all its hits cost: samples that need a new one are worth it when they are many (test-flight.sh), not if they are few, here
+# of a program that has used 300 functions and calls another each second for 2 ms.
 {
     echo '#include <time.h>'
     echo 'static void spin(long ms) { struct timespec a, b; clock_gettime(CLOCK_MONOTONIC, &a); do clock_gettime(CLOCK_MONOTONIC, &b);'
     echo '  while ((b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000 < ms); }'
     for i in {0..309}; do echo "__attribute__((noinline)) void f$i(long ms) { spin(ms); __asm__ volatile(\"\"); }"; done
     echo 'static void (*const all[])(long) = {' f{0..309}, '};'
-    echo 'int main(void) { for (int i = 0; i < 310; i++) all[i](i < 300 ? 5 : 1000); }'
+    echo 'int main(void) { for (int i = 0; i < 310; i++) { all[i](i < 300 ? 5 : 2); all[0](i < 300 ? 0 : 998); } }'
 } >"$work/few.c"
 cc -O1 -o "$work/few" "$work/few.c" && "$recorder" -q -F 999 -o "$work/few.reel" -- "$work/few"
 images=$("$stackreel" dump "$work/few.reel" | awk '/ IMAGE .* offset=0 / { n[$3]++; if (n[$3] > most) most = n[$3] } END { print most + 0 }')
-[ "$images" -ge 2 ] && [ "$images" -le 8 ]
+[ "$images" -ge 2 ] && [ "$images" -le 10 ]
 count $? "few new hits: $images images of a module"
 
 # Small files built to be slow to embed. When hit at 64K places each, they once delayed the recorder's exit by minutes.

@@ -14,7 +14,7 @@ TEST(each_is_kept_once)
 	/* 7919 is prime to N: each of 0 to N - 1 occurs twice, in no order. */
 	for (uint64_t i = 0; i < 2 * N; i++)
 		assert_int_equal(reel_hit_set_add(&set, i * 7919 % N * 3),
-				 i < N ? REEL_HIT_NEW : REEL_HIT_KNOWN);
+				 i < N ? REEL_HIT_NEW : REEL_HIT_RECENT);
 	assert_int_equal(set.n, N);
 	/* One of both, and one more. */
 	assert_int_equal(reel_hit_set_add(&other, 3), REEL_HIT_NEW);
@@ -27,6 +27,25 @@ TEST(each_is_kept_once)
 	free(all);
 	reel_hit_set_free(&set);
 	reel_hit_set_free(&other);
+}
+
+TEST(hits_are_recent_until_it_is_settled)
+{
+	struct reel_hit_set set = { 0 };
+
+	reel_hit_set_settle(&set);
+	for (uint64_t i = 0; i < 100; i++) {
+		assert_int_equal(reel_hit_set_add(&set, i), REEL_HIT_NEW);
+		assert_int_equal(reel_hit_set_add(&set, i), REEL_HIT_RECENT);
+	}
+	reel_hit_set_settle(&set);
+	/* Also after it has grown. */
+	for (uint64_t i = 100; i < N; i++)
+		assert_int_equal(reel_hit_set_add(&set, i), REEL_HIT_NEW);
+	for (uint64_t i = 0; i < N; i++)
+		assert_int_equal(reel_hit_set_add(&set, i),
+				 i < 100 ? REEL_HIT_KNOWN : REEL_HIT_RECENT);
+	reel_hit_set_free(&set);
 }
 
 TEST(an_empty_set_has_none)
