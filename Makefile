@@ -529,7 +529,7 @@ fuzz-build:
 
 # What targets need of the commands and the recorder; building the rest for them would take as long again. Add what the linker misses.
 fuzz_room_objects := $(foreach room,cli/print cli/profile cli/session record/proc,$(call objects,$(room)))
-$(O)/fuzz.a: $(fuzz_room_objects) $(addprefix $(O)/record/,host/cpus.o \
+$(O)/fuzz.a: $(fuzz_room_objects) $(addprefix $(O)/record/,host/cpus.o processes/families.o \
 	runtime/python_lines.o sampling/sample_translator.o sampling/user_probes.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^

@@ -203,6 +203,11 @@ void recording_close(struct recording *recording);
 
 /* CAPTURE and EVENT records of the current part, and a MARK if data will be missing. */
 struct reel_error *recording_write_head(struct recording *recording) REEL_MUST_CHECK;
+/* For struct reel_process_events_options. */
+struct reel_error *recording_process_event(void *context,
+					   const struct reel_process_event *event) REEL_MUST_CHECK;
+struct reel_error *recording_process_details(void *context, const struct reel_bpf_process *details)
+	REEL_MUST_CHECK;
 /* Takes the kernel's data once. */
 struct reel_error *recording_cycle(struct recording *recording) REEL_MUST_CHECK;
 /* Gives back what earlier samples and processes needed. */

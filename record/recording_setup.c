@@ -617,6 +617,24 @@ static bool wants_kernel_symbols(const struct recording *recording)
 	       (has_chains && recording->options->kallsyms == REEL_KALLSYMS_NEEDED);
 }
 
+static struct reel_error *open_process_events(struct recording *recording)
+{
+	const struct reel_options *options = recording->options;
+
+	return reel_process_events_open(
+		&(struct reel_process_events_options){
+			.build_ids = options->build_id_events,
+			.kernel_symbols = wants_kernel_symbols(recording),
+			.skips_unsampled = options->system_wide || recording->cgroup,
+			.memory = options->memory_limit / RECORDING_MEMORY_SMALL,
+			.note = recording_note,
+			.handle = recording_process_event,
+			.handle_details = recording_process_details,
+			.context = recording,
+		},
+		&recording->process_events);
+}
+
 static void load_kernel_symbols(struct recording *recording)
 {
 	_cleanup_error_ struct reel_error *error = NULL;
@@ -739,9 +757,7 @@ struct reel_error *recording_open(struct recording *recording)
 	/* Watch before the CPUs are listed. */
 	TRY(reel_cpu_watch_create(&recording->cpu_watch));
 	TRY(open_sampler(recording));
-	TRY(reel_process_events_open(options->build_id_events, wants_kernel_symbols(recording),
-				     options->memory_limit / RECORDING_MEMORY_SMALL, recording_note,
-				     recording, &recording->process_events));
+	TRY(open_process_events(recording));
 	TRY(add_to_sampler(recording));
 	if (options->cpu_limit && !reel_sampler_measure(recording->sampler))
 		recording_say(recording,

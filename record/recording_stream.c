@@ -20,7 +20,7 @@
 #include "record/sampling/scanner.h"
 
 /* How long a sample may take from its time stamp until it can be read, on a busy host. */
-#define SAMPLE_DELAY_US 2000
+#define SAMPLE_DELAY (2 * REEL_NS_PER_MS)
 
 /* How long the images may take at the end of a file; for one of several parts, a tenth of the time
  * that the part took. */
@@ -135,7 +135,7 @@ struct reel_error *recording_write_head(struct recording *recording)
 
 /* ---- process events ----------------------------------------------------------------- */
 
-static struct reel_error *handle_event(void *context, const struct reel_process_event *event)
+struct reel_error *recording_process_event(void *context, const struct reel_process_event *event)
 {
 	struct recording *recording = context;
 
@@ -144,8 +144,13 @@ static struct reel_error *handle_event(void *context, const struct reel_process_
 	return recording->symbols ? reel_kernel_symbols_event(recording->symbols, event) : NULL;
 }
 
-/* Applies process events up to `time`. */
-static struct reel_error *apply_until(struct recording *recording, uint64_t time)
+struct reel_error *recording_process_details(void *context, const struct reel_bpf_process *details)
+{
+	return reel_tracker_process(((struct recording *)context)->tracker, details);
+}
+
+/* Takes process events if some may be missing up to `time`; *ret: up to when none is. */
+static struct reel_error *take_until(struct recording *recording, uint64_t time, uint64_t *ret)
 {
 	if (time > recording->stream.taken) {
 		uint64_t now = reel_now();
@@ -155,10 +160,22 @@ static struct reel_error *apply_until(struct recording *recording, uint64_t time
 		 * not. */
 		recording->stream.taken = now;
 	}
-	return reel_process_events_apply(recording->process_events,
-					 time < recording->stream.taken ? time
-									: recording->stream.taken,
-					 handle_event, recording);
+	*ret = time < recording->stream.taken ? time : recording->stream.taken;
+	return NULL;
+}
+
+/* Applies process events up to `time`. */
+static struct reel_error *apply_until(struct recording *recording, uint64_t time)
+{
+	TRY(take_until(recording, time, &time));
+	return reel_process_events_apply(recording->process_events, time);
+}
+
+/* Does not apply those of programs that begin in them: a sample may follow, from another ring. */
+static struct reel_error *advance_until(struct recording *recording, uint64_t time)
+{
+	TRY(take_until(recording, time, &time));
+	return reel_process_events_advance(recording->process_events, time);
 }
 
 static struct reel_error *count_lost_events(struct recording *recording)
@@ -409,7 +426,8 @@ static struct reel_error *handle_sample(void *context, const struct reel_sampler
 
 	if (parts->sample->time > recording->stream.cut)
 		return defer(recording, parts->sample, parts->size);
-	TRY(apply_until(recording, parts->sample->time));
+	TRY(advance_until(recording, parts->sample->time));
+	TRY(reel_process_events_sampled(recording->process_events, parts->sample->pid));
 	if (recording_drops(recording))
 		TRY(drop(recording, parts->sample->cpu,
 			 parts->sample->flags & REEL_BPF_WAIT_WHOLE
@@ -474,12 +492,12 @@ static struct reel_error *handle_process(void *context, const struct reel_bpf_pr
 	if (process->time > recording->stream.cut)
 		return defer(recording, process, sizeof(*process));
 	if (process->is_exec) {
-		TRY(apply_until(recording, process->time));
-		return reel_tracker_process(recording->tracker, process);
+		TRY(advance_until(recording, process->time));
+		return reel_process_events_details(recording->process_events, process);
 	}
 	/* A fork's event uses the information stored here. */
-	TRY(reel_tracker_process(recording->tracker, process));
-	return apply_until(recording, process->time);
+	TRY(reel_process_events_details(recording->process_events, process));
+	return advance_until(recording, process->time);
 }
 
 /* Files have the paths that their samples need, so this has no time. */
@@ -495,7 +513,7 @@ static struct reel_error *handle_code(void *context, const struct reel_bpf_code 
 
 	if (code->time > recording->stream.cut || !recording->jit_code)
 		return NULL;
-	TRY(apply_until(recording, code->time));
+	TRY(advance_until(recording, code->time));
 	return reel_jit_code_seen(recording->jit_code, code);
 }
 
@@ -712,6 +730,7 @@ struct reel_error *recording_cycle(struct recording *recording)
 	recording->stream.has_more = false;
 	recording_relieve(recording);
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
+	TRY(reel_process_events_settle(recording->process_events, start - SAMPLE_DELAY));
 	TRY(apply_until(recording, reel_now()));
 	reel_tracker_tell_heirs(recording->tracker);
 	TRY(read_functions(recording));
@@ -924,7 +943,7 @@ struct reel_error *recording_rotate(struct recording *recording)
 	cut = reel_now();
 	TRY(apply_until(recording, cut));
 	recording->stream.cut = cut;
-	usleep(SAMPLE_DELAY_US);
+	usleep(SAMPLE_DELAY / 1000);
 	TRY(reel_sampler_drain(recording->sampler, handler(recording, &functions)));
 	TRY(read_functions(recording));
 	TRY(read_code(recording, true));

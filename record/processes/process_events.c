@@ -9,8 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "include/commands.h"
 #include "base/array.h"
 #include "record/host/cpus.h"
+#include "record/processes/families.h"
 #include "record/processes/process_events.h"
 #include "format/perf/perf_records.h"
 
@@ -23,6 +25,11 @@
 
 /* Bytes of records whose memory is used again. */
 #define REUSED_MAX (256u << 10)
+
+/* Bytes of records that may wait for the samples of their programs. */
+#define KEPT_MAX (2u << 20)
+/* Details that are kept: two of each program. */
+#define DETAILS_MAX (2 * FAMILY_MEMBERS_MAX)
 
 /* linux/perf_event.h of 6.0 */
 #define FORMAT_LOST (1u << 4)
@@ -51,6 +58,14 @@ struct pending {
 	uint64_t time;
 	uint64_t sequence; /* order of arrival, to sort equal times by */
 	size_t offset;	   /* in `records` */
+	size_t family;	   /* that keeps it; 0: none */
+	size_t next;	   /* of the family */
+};
+
+/* Details of a program of a family. */
+struct kept_details {
+	size_t family, next; /* as above, but numbers begin with 1 */
+	struct reel_bpf_process details;
 };
 
 /* Features of this kernel's events. */
@@ -61,6 +76,7 @@ struct abilities {
 };
 
 struct reel_process_events {
+	struct reel_process_events_options options;
 	struct reel_process_cpu *cpus;
 	struct buffer *buffers; /* of each */
 	size_t n_cpus;
@@ -71,6 +87,10 @@ struct reel_process_events {
 	struct pending *pending;
 	size_t n_pending, capacity, applied;
 	uint64_t sequence;
+	struct families families; /* of records before `applied` */
+	struct kept_details *details;
+	size_t n_details, details_capacity;
+	bool has_lost; /* records, since the families began */
 };
 
 /* ---- opening ------------------------------------------------------------------------ */
@@ -204,9 +224,9 @@ struct reel_error *reel_process_events_add_cpu(struct reel_process_events *event
 			   &events->buffers[index]);
 }
 
-static struct reel_error *open_all(struct reel_process_events *events,
-				   void (*note)(void *context, const char *line), void *context)
+static struct reel_error *open_all(struct reel_process_events *events)
 {
+	const struct reel_process_events_options *options = &events->options;
 	bool wants_build_ids = events->abilities.build_id;
 	size_t wanted = events->buffer_bytes;
 	struct reel_cpus cpus;
@@ -220,34 +240,36 @@ static struct reel_error *open_all(struct reel_process_events *events,
 	reel_cpus_destroy(&cpus);
 	if (error)
 		return error;
-	if (note && wants_build_ids && !events->abilities.build_id)
-		note(context, "this kernel's mmap events have no build-ids (Linux 5.12 has): "
+	if (wants_build_ids && !events->abilities.build_id)
+		options->note(options->context,
+			      "this kernel's mmap events have no build-ids (Linux 5.12 has): "
 			      "reading them from files");
-	if (note && events->buffer_bytes < wanted) {
+	if (events->buffer_bytes < wanted) {
 		snprintf(line, sizeof(line),
 			 "only %zu KiB per CPU may be locked for process events "
 			 "(perf_event_mlock_kb)",
 			 events->buffer_bytes >> 10);
-		note(context, line);
+		options->note(options->context, line);
 	}
 	return NULL;
 }
 
-struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols, uint64_t most,
-					    void (*note)(void *context, const char *line),
-					    void *context, struct reel_process_events **ret)
+struct reel_error *reel_process_events_open(const struct reel_process_events_options *options,
+					    struct reel_process_events **ret)
 {
+	uint64_t n_cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	struct reel_process_events *events = calloc(1, sizeof(*events));
 	struct reel_error *error;
 
 	if (!events)
 		return reel_error_no_memory();
-	events->abilities = (struct abilities){ true, build_ids, kernel_symbols };
+	events->options = *options;
+	events->abilities = (struct abilities){ true, options->build_ids, options->kernel_symbols };
 	events->buffer_bytes = BUFFER_BYTES;
-	while (most && events->buffer_bytes > BUFFER_BYTES_MIN &&
-	       events->buffer_bytes * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) > most)
+	while (options->memory && events->buffer_bytes > BUFFER_BYTES_MIN &&
+	       events->buffer_bytes * n_cpus > options->memory)
 		events->buffer_bytes /= 2;
-	error = open_all(events, note, context);
+	error = open_all(events);
 	if (error) {
 		reel_process_events_close(events);
 		return error;
@@ -278,6 +300,8 @@ void reel_process_events_close(struct reel_process_events *events)
 	free(events->cpus);
 	free(events->buffers);
 	free(events->pending);
+	free(events->details);
+	families_clear(&events->families);
 	reel_buffer_free(&events->records);
 	free(events);
 }
@@ -332,6 +356,7 @@ static struct reel_error *keep(struct reel_process_events *events, const struct 
 	pending->time = trailer.time;
 	pending->sequence = events->sequence++;
 	pending->offset = events->records.size;
+	pending->family = 0;
 	events->records.size += size;
 	return NULL;
 }
@@ -340,8 +365,10 @@ static struct reel_error *keep(struct reel_process_events *events, const struct 
 static void set_lost(struct reel_process_events *events, size_t index, uint64_t lost)
 {
 	lost += events->buffers[index].lost_before;
-	if (lost > events->cpus[index].lost)
-		events->cpus[index].lost = lost;
+	if (lost <= events->cpus[index].lost)
+		return;
+	events->cpus[index].lost = lost;
+	events->has_lost = true;
 }
 
 /*
@@ -399,33 +426,49 @@ static int compare(const void *a, const void *b)
 	return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
-/* Drops applied records, so that memory is bounded by waiting ones. */
+/* The number of records before the first one that is kept. */
+static size_t count_done(const struct reel_process_events *events)
+{
+	const struct families *families = &events->families;
+
+	for (size_t i = 0; i < families->n; i++)
+		if (!families->items[i].is_gone)
+			return families->items[i].first;
+	return events->applied;
+}
+
+/* Drops records that are done, so that memory is bounded by waiting ones. */
 static struct reel_error *compact(struct reel_process_events *events)
 {
-	size_t size = events->records.size;
+	size_t size = events->records.size, done = count_done(events);
 	struct reel_buffer kept = { 0 };
 
-	if (!events->applied)
+	if (!done)
 		return NULL;
 	/* The next records will take about as much as the last ones. */
-	if (events->applied < events->n_pending)
+	if (done < events->n_pending)
 		reel_buffer_reserve(&kept, size < REUSED_MAX ? size : REUSED_MAX);
-	for (size_t i = events->applied; i < events->n_pending; i++) {
+	for (size_t i = done; i < events->n_pending; i++) {
 		const uint8_t *record = events->records.bytes + events->pending[i].offset;
 		struct perf_event_header header;
 
 		memcpy(&header, record, sizeof(header));
 		events->pending[i].offset = kept.size;
+		events->pending[i].next -= done;
 		reel_buffer_append(&kept, record, header.size);
 	}
 	if (kept.failed) {
 		reel_buffer_free(&kept);
 		return reel_error_no_memory();
 	}
-	events->n_pending -= events->applied;
-	memmove(events->pending, events->pending + events->applied,
+	events->n_pending -= done;
+	memmove(events->pending, events->pending + done,
 		events->n_pending * sizeof(*events->pending));
-	events->applied = 0;
+	events->applied -= done;
+	for (size_t i = 0; i < events->families.n; i++) {
+		events->families.items[i].first -= done;
+		events->families.items[i].last -= done;
+	}
 	if (kept.size) {
 		reel_buffer_free(&events->records);
 		events->records = kept;
@@ -445,14 +488,20 @@ static struct reel_error *compact(struct reel_process_events *events)
 
 struct reel_error *reel_process_events_read(struct reel_process_events *events)
 {
-	struct reel_error *error = compact(events);
+	struct reel_error *error = NULL;
 
+	/* A busy time is not over before the samples are. */
+	if (events->records.size > KEPT_MAX)
+		error = reel_process_events_settle(events, 0);
+	if (!error)
+		error = compact(events);
 	for (size_t i = 0; i < events->n_cpus && !error; i++) {
 		if (events->cpus[i].fd >= 0)
 			error = read_buffer(events, i);
 	}
-	if (!error && events->n_pending)
-		qsort(events->pending, events->n_pending, sizeof(*events->pending), compare);
+	if (!error && events->n_pending > events->applied)
+		qsort(events->pending + events->applied, events->n_pending - events->applied,
+		      sizeof(*events->pending), compare);
 	return error;
 }
 
@@ -580,23 +629,177 @@ static bool decode(const struct reel_process_events *events, const struct perf_e
 	return good && (int32_t)ret->pid > 0 && (int32_t)ret->tid > 0;
 }
 
-struct reel_error *reel_process_events_apply(
-	struct reel_process_events *events, uint64_t until,
-	struct reel_error *(*handle)(void *context, const struct reel_process_event *event),
-	void *context)
+/* ---- handing over ------------------------------------------------------------------- */
+
+static struct reel_error *hand_over(const struct reel_process_events *events,
+				    const struct pending *pending)
 {
-	struct reel_error *error = NULL;
+	const uint8_t *record = events->records.bytes + pending->offset;
+	struct reel_process_event event = { .time = pending->time };
+	struct perf_event_header header;
 
-	while (!error && events->applied < events->n_pending &&
-	       events->pending[events->applied].time <= until) {
-		const struct pending *pending = &events->pending[events->applied++];
-		const uint8_t *record = events->records.bytes + pending->offset;
-		struct reel_process_event event = { .time = pending->time };
-		struct perf_event_header header;
+	memcpy(&header, record, sizeof(header));
+	return decode(events, &header, record + sizeof(header), &event)
+		       ? events->options.handle(events->options.context, &event)
+		       : NULL;
+}
 
-		memcpy(&header, record, sizeof(header));
-		if (decode(events, &header, record + sizeof(header), &event))
-			error = handle(context, &event);
+static struct reel_error *hand_over_details(const struct reel_process_events *events, size_t number)
+{
+	return events->options.handle_details(events->options.context,
+					      &events->details[number - 1].details);
+}
+
+static struct reel_error *hand_over_family(struct reel_process_events *events, size_t number)
+{
+	struct family *family = &events->families.items[number - 1];
+	size_t event = family->first, details = family->first_details;
+
+	while (event != family->last) {
+		TRY(hand_over(events, &events->pending[event]));
+		event = events->pending[event].next;
 	}
-	return error;
+	TRY(hand_over(events, &events->pending[event]));
+	for (; details; details = events->details[details - 1].next)
+		TRY(hand_over_details(events, details));
+	family->is_gone = true;
+	return NULL;
+}
+
+/* In order of time. */
+static struct reel_error *hand_over_families(struct reel_process_events *events)
+{
+	const struct family *families = events->families.items;
+
+	for (size_t i = count_done(events); i < events->applied; i++) {
+		size_t family = events->pending[i].family;
+
+		if (family && !families[family - 1].is_gone)
+			TRY(hand_over(events, &events->pending[i]));
+	}
+	for (size_t i = 0; i < events->n_details; i++)
+		if (!families[events->details[i].family - 1].is_gone)
+			TRY(hand_over_details(events, i + 1));
+	return NULL;
+}
+
+static bool family_event_of(const struct reel_process_events *events, const struct pending *pending,
+			    struct family_event *ret)
+{
+	const uint8_t *record = events->records.bytes + pending->offset;
+	struct perf_event_header header;
+	uint32_t ids[4] = { 0 };
+	bool is_task;
+
+	memcpy(&header, record, sizeof(header));
+	is_task = header.type == PERF_RECORD_FORK || header.type == PERF_RECORD_EXIT;
+	if (header.type == PERF_RECORD_KSYMBOL ||
+	    header.size < sizeof(header) + sizeof(struct trailer) + (is_task ? 16 : 8))
+		return false;
+	/* pid, parent's pid, tid; the others' second field is tid. */
+	memcpy(ids, record + sizeof(header), is_task ? 16 : 8);
+	*ret = (struct family_event){
+		.kind = header.type == PERF_RECORD_FORK		   ? FAMILY_FORK
+			: header.type == PERF_RECORD_EXIT	   ? FAMILY_EXIT
+			: header.type == PERF_RECORD_MMAP2	   ? FAMILY_MAP
+			: header.misc & PERF_RECORD_MISC_COMM_EXEC ? FAMILY_EXEC
+								   : FAMILY_NAME,
+		.time = pending->time,
+		.pid = ids[0],
+		.tid = is_task ? ids[2] : ids[1],
+		.parent_pid = is_task ? ids[1] : 0,
+	};
+	return (int32_t)ret->pid > 0;
+}
+
+/* Keeps a record if it is of a program that began a moment ago. */
+static struct reel_error *take(struct reel_process_events *events, size_t number)
+{
+	struct pending *pending = &events->pending[number];
+	struct family_event event;
+	struct family *family;
+	size_t disturbed;
+
+	if (!events->options.skips_unsampled || !family_event_of(events, pending, &event))
+		return NULL;
+	while ((disturbed = families_disturbed(&events->families, &event)) != 0)
+		TRY(hand_over_family(events, disturbed));
+	TRY(families_take(&events->families, &event, number, &pending->family));
+	if (!pending->family)
+		return NULL;
+	family = &events->families.items[pending->family - 1];
+	events->pending[family->last].next = number;
+	family->last = number;
+	return NULL;
+}
+
+struct reel_error *reel_process_events_advance(struct reel_process_events *events, uint64_t until)
+{
+	while (events->applied < events->n_pending &&
+	       events->pending[events->applied].time <= until) {
+		size_t number = events->applied;
+
+		TRY(take(events, number));
+		events->applied++;
+		if (!events->pending[number].family)
+			TRY(hand_over(events, &events->pending[number]));
+	}
+	return NULL;
+}
+
+struct reel_error *reel_process_events_sampled(struct reel_process_events *events, uint32_t pid)
+{
+	size_t family = families_find(&events->families, pid);
+
+	return family ? hand_over_family(events, family) : NULL;
+}
+
+struct reel_error *reel_process_events_details(struct reel_process_events *events,
+					       const struct reel_bpf_process *details)
+{
+	size_t number = families_find(&events->families, details->pid);
+	struct family *family;
+
+	if (number && events->n_details == DETAILS_MAX) {
+		TRY(hand_over_family(events, number));
+		number = 0;
+	}
+	if (!number)
+		return events->options.handle_details(events->options.context, details);
+	if (!reel_array_reserve(&events->details, events->n_details, &events->details_capacity,
+				sizeof(*events->details)))
+		return reel_error_no_memory();
+	family = &events->families.items[number - 1];
+	events->details[events->n_details++] =
+		(struct kept_details){ .family = number, .details = *details };
+	if (family->last_details)
+		events->details[family->last_details - 1].next = events->n_details;
+	else
+		family->first_details = events->n_details;
+	family->last_details = events->n_details;
+	return NULL;
+}
+
+struct reel_error *reel_process_events_settle(struct reel_process_events *events, uint64_t horizon)
+{
+	struct families *families = &events->families;
+
+	for (size_t i = 0; i < families->n; i++) {
+		struct family *family = &families->items[i];
+
+		/* Whatever was lost may have been a thread. */
+		if (!family->n_threads && family->end <= horizon && !events->has_lost)
+			family->is_gone = true;
+	}
+	TRY(hand_over_families(events));
+	families_clear(families);
+	events->n_details = 0;
+	events->has_lost = false;
+	return NULL;
+}
+
+struct reel_error *reel_process_events_apply(struct reel_process_events *events, uint64_t until)
+{
+	TRY(reel_process_events_advance(events, until));
+	return reel_process_events_settle(events, 0);
 }

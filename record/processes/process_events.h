@@ -6,6 +6,7 @@
 #ifndef RECORD_PROCESSES_PROCESS_EVENTS_H
 #define RECORD_PROCESSES_PROCESS_EVENTS_H
 
+#include "bpf/sample.h"
 #include "record/proc/proc.h"
 
 enum reel_process_event_kind {
@@ -41,15 +42,23 @@ struct reel_process_event {
 
 struct reel_process_events;
 
-/*
- * Opens and starts the events of all CPUs.  `build_ids`: with the build-ids of mapped files;
- * `kernel_symbols`: with KERNEL_SYMBOL events. `note` gets missing features of this kernel (may be
- * NULL).  `most`: bytes of all buffers, if that allows the smallest; 0: as usual.  PERMISSION if it is
- * not allowed.
- */
-struct reel_error *reel_process_events_open(bool build_ids, bool kernel_symbols, uint64_t most,
-					    void (*note)(void *context, const char *line),
-					    void *context,
+struct reel_process_events_options {
+	bool build_ids;	     /* of mapped files */
+	bool kernel_symbols; /* KERNEL_SYMBOL events */
+	/* Programs that begin and end between two calls of _settle, and are not sampled, are left out:
+	 * of a host that builds or runs scripts, these are most events. */
+	bool skips_unsampled;
+	uint64_t memory; /* bytes of all buffers, if that allows the smallest; 0: as usual */
+	/* What this kernel lacks. */
+	void (*note)(void *context, const char *line);
+	struct reel_error *(*handle)(void *context, const struct reel_process_event *event);
+	/* Of a fork or an exec (_details). */
+	struct reel_error *(*handle_details)(void *context, const struct reel_bpf_process *details);
+	void *context;
+};
+
+/* Opens and starts the events of all CPUs.  PERMISSION if it is not allowed. */
+struct reel_error *reel_process_events_open(const struct reel_process_events_options *options,
 					    struct reel_process_events **ret) REEL_MUST_CHECK;
 void reel_process_events_close(struct reel_process_events *events);
 
@@ -80,9 +89,19 @@ struct reel_error *reel_process_events_drop_cpu(struct reel_process_events *even
 struct reel_error *reel_process_events_read(struct reel_process_events *events) REEL_MUST_CHECK;
 
 /* Hands over taken records with times up to `until`, in order of time; later ones stay. */
-struct reel_error *reel_process_events_apply(
-	struct reel_process_events *events, uint64_t until,
-	struct reel_error *(*handle)(void *context, const struct reel_process_event *event),
-	void *context) REEL_MUST_CHECK;
+struct reel_error *reel_process_events_apply(struct reel_process_events *events,
+					     uint64_t until) REEL_MUST_CHECK;
+/* The same, but keeps those of programs that begin in them. */
+struct reel_error *reel_process_events_advance(struct reel_process_events *events,
+					       uint64_t until) REEL_MUST_CHECK;
+/* Hands over what is kept of a program. */
+struct reel_error *reel_process_events_sampled(struct reel_process_events *events,
+					       uint32_t pid) REEL_MUST_CHECK;
+/* What BPF reported of a fork or an exec is handed over, or kept as well. */
+struct reel_error *reel_process_events_details(
+	struct reel_process_events *events, const struct reel_bpf_process *details) REEL_MUST_CHECK;
+/* All samples up to `horizon` were given: forgets programs that ended by then, hands over all others. */
+struct reel_error *reel_process_events_settle(struct reel_process_events *events,
+					      uint64_t horizon) REEL_MUST_CHECK;
 
 #endif

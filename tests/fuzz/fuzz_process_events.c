@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records of processes in a kernel ring buffer (record/processes/process_events.c): wherever they
- * wrap around, whatever their sizes, they are delivered in order of time.
+ * wrap around, whatever their sizes, they are delivered in order of time, and none is delivered twice
+ * when those of programs that begin are kept.
  */
 #include "record/processes/process_events.c"
 #include "tests/fuzz/fuzz.h"
@@ -11,13 +12,14 @@
 struct handled {
 	uint64_t time;
 	size_t n;
+	bool skips;
 };
 
 static struct reel_error *handle(void *context, const struct reel_process_event *event)
 {
 	struct handled *handled = context;
 
-	must_be(event->time >= handled->time, "in order of time");
+	must_be(handled->skips || event->time >= handled->time, "in order of time");
 	must_be(event->kind <= REEL_PROCESS_KERNEL_SYMBOL, "a kind");
 	must_be(strnlen(event->comm, sizeof(event->comm)) < sizeof(event->comm),
 		"a name that ends");
@@ -27,6 +29,36 @@ static struct reel_error *handle(void *context, const struct reel_process_event 
 	handled->time = event->time;
 	handled->n++;
 	return NULL;
+}
+
+static struct reel_error *handle_details(void *context, const struct reel_bpf_process *details)
+{
+	(void)context;
+	must_be(details->pid != 0, "details that were given");
+	return NULL;
+}
+
+/* What the recorder does between two reads. */
+static void use(struct reel_cursor *input, struct reel_process_events *events, uint64_t until)
+{
+	struct reel_bpf_process details = { .time = until };
+
+	must(reel_process_events_advance(events, until));
+	while (reel_cursor_left(input)) {
+		switch (reel_cursor_u8(input) % 4) {
+		case 0:
+			return;
+		case 1:
+			must(reel_process_events_sampled(events, reel_cursor_u8(input)));
+			break;
+		case 2:
+			details.pid = reel_cursor_u8(input) | 1;
+			must(reel_process_events_details(events, &details));
+			break;
+		default:
+			must(reel_process_events_settle(events, reel_cursor_u32(input)));
+		}
+	}
 }
 
 /* The kernel has written some more bytes. */
@@ -58,6 +90,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	events->buffers[index] = (struct buffer){ &page, ring, RING_BYTES, 0, 0 };
 	/* Anywhere in the ring. */
 	page.data_head = page.data_tail = reel_cursor_u16(&input) & ~7u;
+	handled.skips = reel_cursor_u8(&input) & 1;
+	events->options = (struct reel_process_events_options){
+		.skips_unsampled = handled.skips,
+		.handle = handle,
+		.handle_details = handle_details,
+		.context = &handled,
+	};
 	while (reel_cursor_left(&input)) {
 		uint64_t until = reel_cursor_u32(&input);
 
@@ -66,7 +105,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		must_be(page.data_tail == page.data_head, "all consumed");
 		/* A late event may be older than events already delivered. */
 		handled.time = 0;
-		must(reel_process_events_apply(events, until, handle, &handled));
+		if (handled.skips)
+			use(&input, events, until);
+		else
+			must(reel_process_events_apply(events, until));
+		must_be(handled.n <= events->sequence, "each once");
 	}
 	events->cpus[index].fd = -1;
 	reel_process_events_close(events);
