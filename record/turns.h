@@ -5,7 +5,7 @@
  * The first sample of a turn finds nothing in the caches: at 19 Hz, turns of 0.9 s take half of
  * the time that turns of 100 ms do.  But what is not in a file (JIT code, names of interpreters, a
  * container's files) can be read only while its process lives, so long turns are for hosts where
- * nothing new has run for a while.
+ * nothing of that kind was new for a while.
  */
 #ifndef RECORD_TURNS_H
 #define RECORD_TURNS_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ms; the last is for hosts without anything new.  A kill loses the samples of a turn, and what was
+/* ms; the last is for calm hosts.  A kill loses the samples of a turn, and what was
  * not flushed, together less than the second that SPEC.md, 3.2, allows. */
 #define REEL_TURN_MIN  100
 #define REEL_TURN_MAX  250

@@ -140,8 +140,10 @@ static void look_at_file(struct answer *answer, const struct inspection_request 
 		close(answer->file);
 		answer->file = -1;
 	}
-	if (answer->whole)
+	if (answer->whole) {
+		file.stays = reel_proc_is_in_our_root(map.path, &file);
 		append_item(answer, ITEM_FILE, &file, sizeof(file), NULL, 0);
+	}
 	if (place >= 0)
 		close(place);
 }

@@ -25,6 +25,10 @@
 #define FIRST_KEPT 4
 /* While samples lead to new pages, they are taken from the rings every CHECK_LEAST. */
 #define NEWS_LAST REEL_NS_PER_SECOND
+/* So many samples that lead to new pages, within so long: a JIT makes code.  When it has made what the
+ * program needs, samples still find pages that no sample had hit. */
+#define NEWS_MANY 10
+#define NEWS_SPAN (10 * REEL_NS_PER_SECOND)
 /* Before a page is read again that no call has led to so far. */
 #define RETRY_INTERVAL (100 * REEL_NS_PER_MS)
 
@@ -167,6 +171,19 @@ static size_t pages_max(const struct reel_jit_code *jit)
 }
 
 /* NULL without room. */
+static void note_news(struct reel_jit_code *jit, uint64_t time)
+{
+	if (time == jit->news)
+		return;
+	jit->news = time;
+	if (time - jit->news_began > NEWS_SPAN) {
+		jit->news_began = time;
+		jit->n_news = 0;
+	}
+	if (++jit->n_news >= NEWS_MANY)
+		jit->many_news = time;
+}
+
 static struct page *page_add(struct reel_jit_code *jit, struct space *space, uint64_t address,
 			     uint64_t time)
 {
@@ -181,7 +198,7 @@ static struct page *page_add(struct reel_jit_code *jit, struct space *space, uin
 		return NULL;
 	page->noted = time;
 	jit->n_pages++;
-	jit->news = time;
+	note_news(jit, time);
 	return page;
 }
 
@@ -413,7 +430,7 @@ uint64_t reel_jit_code_due(const struct reel_jit_code *jit)
 
 uint64_t reel_jit_code_news(const struct reel_jit_code *jit)
 {
-	return jit->news;
+	return jit->many_news;
 }
 
 static void keep_page(void *context, const struct reel_code_page *page)
@@ -763,9 +780,8 @@ static struct reel_error *write_unread_near(struct reel_jit_code *jit, const str
 	struct want near = *it;
 
 	near.address = address;
-	return page && page->is_written && !page->want
-		       ? write_unread_page(jit, space, &near, page)
-		       : NULL;
+	return page && page->is_written && !page->want ? write_unread_page(jit, space, &near, page)
+						       : NULL;
 }
 
 /* Samples in the page may have needed the pages next to it (want_neighbours), also if they proved its

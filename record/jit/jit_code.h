@@ -69,7 +69,8 @@ struct reel_error *reel_jit_code_end(struct reel_jit_code *jit) REEL_MUST_CHECK;
 /* When a page is due; UINT64_MAX: none is noted. */
 uint64_t reel_jit_code_due(const struct reel_jit_code *jit);
 
-/* When a page was last hit that was not known. */
+/* When a JIT last seemed to make code: several samples soon after each other hit pages that were not
+ * known. */
 uint64_t reel_jit_code_news(const struct reel_jit_code *jit);
 
 /* Forgets processes that have ended. */

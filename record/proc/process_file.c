@@ -309,3 +309,14 @@ bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret)
 	fd = -1;
 	return true;
 }
+
+bool reel_proc_is_in_our_root(const char *path, const struct reel_proc_file *file)
+{
+	_cleanup_fd_ int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_fd_ int place = root >= 0 && path[0] == '/' ? find_below(root, path) : -1;
+	struct stat status;
+
+	return place >= 0 && !fstat(place, &status) && status.st_ino == file->inode &&
+	       major(status.st_dev) == file->device_major &&
+	       minor(status.st_dev) == file->device_minor;
+}

@@ -45,10 +45,14 @@ struct reel_proc_file {
 	bool has_digest;
 	uint8_t digest[REEL_FILE_DIGEST_SIZE];
 	struct reel_file_hints hints;
+	bool stays; /* it is at the mapping's path in our root: it can be read without the process */
 };
 
 /* Reads a place; false if it is not a regular file, or cannot be read.  *fd_ret is the open
  * file. */
 bool reel_proc_file(int place, struct reel_proc_file *ret, int *fd_ret);
+
+/* For `stays`. */
+bool reel_proc_is_in_our_root(const char *path, const struct reel_proc_file *file);
 
 #endif

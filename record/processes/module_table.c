@@ -318,7 +318,7 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 		*id_ret = answer->module;
 	} else {
 		TRY(reel_module_table_add(table, &identity, id_ret));
-		if (is_asked && (!is_file || table->bytes > bytes))
+		if (is_asked && (!is_file || (table->bytes > bytes && !answer->file.stays)))
 			table->news = reel_now();
 		if (!is_file)
 			return NULL;

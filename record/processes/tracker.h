@@ -105,7 +105,7 @@ struct reel_error *reel_tracker_work(struct reel_tracker *tracker) REEL_MUST_CHE
 uint64_t reel_tracker_work_time(const struct reel_tracker *tracker);
 /* When samples are due; UINT64_MAX: it is not urgent. */
 uint64_t reel_tracker_sample_time(const struct reel_tracker *tracker);
-/* When something was last found that can be read only while its process lives. */
+/* When something new was last found that can be read only while its process lives. */
 uint64_t reel_tracker_news(const struct reel_tracker *tracker);
 /* Level of data waiting for the file: 0 little, 1, 2 samples are about to be dropped; from 4 on, no
  * mapping is taken. */

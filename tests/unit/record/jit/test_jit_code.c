@@ -5,10 +5,11 @@
 #include "record/jit/jit_code.h"
 #include "tests/support/test.h"
 
-#define PAGE  4096
-#define CODE  0x10000
-#define SPACE 7
-#define PID   42
+#define PAGE	4096
+#define N_PAGES 64
+#define CODE	0x10000
+#define SPACE	7
+#define PID	42
 /* From the first sample to the first reading. */
 #define FIRST (100 * REEL_NS_PER_MS)
 
@@ -140,7 +141,7 @@ static int setup(void **state)
 				    .map = { .time = 1,
 					     .space = SPACE,
 					     .address = CODE,
-					     .size = 2 * PAGE,
+					     .size = N_PAGES * PAGE,
 					     .protection = 7,
 					     .module = id } });
 	/* The first sample leads to the page, which is read, and watched from then on. */
@@ -306,6 +307,30 @@ TEST_WITH(test_first, setup, teardown)
 	assert_int_equal(last_end.code_end.address, CODE);
 	assert_int_equal(last_end.code_end.size, 256);
 	assert_code(now + 2 * FIRST, now + FIRST + 1, 1);
+}
+
+/* A JIT that makes code has many new pages hit, soon after each other. */
+TEST_WITH(test_news, setup, teardown)
+{
+	uint64_t now = start, page = 1, last_new;
+
+	for (; page < 20; page += 2) {
+		now += 2 * REEL_NS_PER_SECOND;
+		/* One sample that leads to two pages. */
+		sample_at(CODE + page * PAGE + 1000, now, false);
+		sample_at(CODE + (page + 1) * PAGE + 1000, now, false);
+	}
+	assert_int_equal(reel_jit_code_news(jit), 0);
+	now += 20 * REEL_NS_PER_SECOND;
+	for (; page < 40; page++) {
+		now += REEL_NS_PER_SECOND / 2;
+		sample_at(CODE + page * PAGE + 1000, now, false);
+	}
+	last_new = now;
+	assert_int_equal(reel_jit_code_news(jit), last_new);
+	/* Known ones. */
+	sample_at(CODE + 1000, now + REEL_NS_PER_SECOND / 2, false);
+	assert_int_equal(reel_jit_code_news(jit), last_new);
 }
 
 RUN_TESTS()
