@@ -35,12 +35,13 @@
  * they have been so for long enough in sum: for RISK sample-seconds for each second of the image's
  * CPU time and each second that the recording has lasted, since one that has lasted long will mostly
  * last longer.  An image of 1 ms is due after 10 seconds of recording if 5 samples are at risk for
- * 4 seconds, and after 10 minutes if 30 are for 40 seconds.  After the first, an image is written as
- * its difference from the previous one.
+ * 4 seconds, and after 10 minutes if 30 are for 40 seconds.  Each part of a long recording loses at
+ * most its own samples, so for short parts that time has a limit.  After the first, an image is
+ * written as its difference from the previous one.
  */
 #define INTERIM_EVERY (500 * REEL_NS_PER_MS)
 #define RISK	      2000
-#define RISK_AGE_MAX  (600 * REEL_NS_PER_SECOND)
+#define RISK_AGE_PART (600 * REEL_NS_PER_SECOND)
 
 /*
  * CPU time of images while sampling: this time at first, plus this share of one CPU.  The images at
@@ -718,7 +719,9 @@ static void queue_last(void *context, struct reel_id_entry *entry)
 static bool wants_further(const struct reel_embedding *embedding, const struct module *module)
 {
 	uint64_t age = embedding->looked - embedding->created;
-	double seconds = (double)(age < RISK_AGE_MAX ? age : RISK_AGE_MAX) / REEL_NS_PER_SECOND;
+	uint64_t part = embedding->looked - embedding->begun;
+	uint64_t most = part > RISK_AGE_PART ? part : RISK_AGE_PART;
+	double seconds = (double)(age < most ? age : most) / REEL_NS_PER_SECOND;
 
 	return module->hits.n > module->n_asked &&
 	       module->risk >= RISK * seconds * (double)module->cost &&
