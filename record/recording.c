@@ -49,8 +49,7 @@ static struct reel_error *poll_set_grow(struct poll_set *set, size_t n_cpus)
 }
 
 /* Called each time, since CPUs come and go. */
-static struct reel_error *poll_set_fill(const struct recording *recording, bool is_calm,
-					struct poll_set *set)
+static struct reel_error *poll_set_fill(const struct recording *recording, struct poll_set *set)
 {
 	size_t n_cpus;
 	const struct reel_process_cpu *cpus =
@@ -68,11 +67,10 @@ static struct reel_error *poll_set_fill(const struct recording *recording, bool 
 	set->fds[set->count++] = (struct pollfd){ recording->signals.fd, POLLIN, 0 };
 	set->fds[set->count++] =
 		(struct pollfd){ reel_cpu_watch_fd(recording->cpu_watch), POLLIN, 0 };
-	/* Last: it only saves time.  On a calm host, each image would cost another turn. */
+	/* Last: it only saves time. */
 	if (recording->embedding)
 		set->fds[set->count++] =
-			(struct pollfd){ is_calm ? -1 : reel_embedding_fd(recording->embedding),
-					 POLLIN, 0 };
+			(struct pollfd){ reel_embedding_fd(recording->embedding), POLLIN, 0 };
 	return NULL;
 }
 
@@ -135,7 +133,7 @@ static struct reel_error *wait_for_data(const struct recording *recording, struc
 	uint64_t sample_time = reel_tracker_sample_time(recording->tracker);
 	int timeout = turn_ms(recording);
 
-	TRY(poll_set_fill(recording, timeout == REEL_TURN_CALM, set));
+	TRY(poll_set_fill(recording, set));
 	if (recording->end.deadline && recording->end.deadline < until)
 		until = recording->end.deadline;
 	if (recording->functions && sample_time < until)
