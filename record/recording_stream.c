@@ -149,7 +149,7 @@ struct reel_error *recording_process_details(void *context, const struct reel_bp
 	return reel_tracker_process(((struct recording *)context)->tracker, details);
 }
 
-/* Takes process events if some may be missing up to `time`; *ret: up to when none is. */
+/* Takes process events if some may be missing up to `time`; *ret: up to when they are complete. */
 static struct reel_error *take_until(struct recording *recording, uint64_t time, uint64_t *ret)
 {
 	if (time > recording->stream.taken) {
@@ -171,7 +171,8 @@ static struct reel_error *apply_until(struct recording *recording, uint64_t time
 	return reel_process_events_apply(recording->process_events, time);
 }
 
-/* Does not apply those of programs that begin in them: a sample may follow, from another ring. */
+/* The same, but events of programs that begin within them wait: a sample from another ring may
+ * follow. */
 static struct reel_error *advance_until(struct recording *recording, uint64_t time)
 {
 	TRY(take_until(recording, time, &time));

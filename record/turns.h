@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ms; the last is for calm hosts.  A kill loses the samples of a turn, and what was
- * not flushed, together less than the second that SPEC.md, 3.2, allows. */
+/* ms; the last is for calm hosts.  A kill loses the samples of a turn and all that was not flushed,
+ * together less than the second that SPEC.md, 3.2, allows. */
 #define REEL_TURN_MIN  100
 #define REEL_TURN_MAX  250
 #define REEL_TURN_CALM 900

@@ -170,7 +170,6 @@ static size_t pages_max(const struct reel_jit_code *jit)
 	return (size_t)(jit->options.limit / PAGE) + WANTS_MAX;
 }
 
-/* NULL without room. */
 static void note_news(struct reel_jit_code *jit, uint64_t time)
 {
 	if (time == jit->news)
@@ -184,6 +183,7 @@ static void note_news(struct reel_jit_code *jit, uint64_t time)
 		jit->many_news = time;
 }
 
+/* NULL without room. */
 static struct page *page_add(struct reel_jit_code *jit, struct space *space, uint64_t address,
 			     uint64_t time)
 {
@@ -780,8 +780,9 @@ static struct reel_error *write_unread_near(struct reel_jit_code *jit, const str
 	struct want near = *it;
 
 	near.address = address;
-	return page && page->is_written && !page->want ? write_unread_page(jit, space, &near, page)
-						       : NULL;
+	return page && page->is_written && !page->want
+		       ? write_unread_page(jit, space, &near, page)
+		       : NULL;
 }
 
 /* Samples in the page may have needed the pages next to it (want_neighbours), also if they proved its

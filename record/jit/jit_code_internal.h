@@ -70,9 +70,9 @@ struct reel_jit_code {
 	size_t n_wants;
 	size_t n_pages;
 	uint64_t news; /* when a sample last led to a new page */
-	uint64_t news_began,
-		many_news; /* the times of the first of `n_news` such samples, and of */
-	uint32_t n_news;   /* the last one of many */
+	/* The last `n_news` such samples began then; and when there last were many. */
+	uint64_t news_began, many_news;
+	uint32_t n_news;
 	uint64_t left_out;
 	uint64_t bytes_left; /* in the file */
 	bool was_refused;    /* a page that is due, by the budget */

@@ -90,7 +90,7 @@ static struct reel_error *begin_family(struct families *families, uint32_t paren
 	return NULL;
 }
 
-/* A new program; *ret: NULL if there is no room. */
+/* A new program; NULL in *ret if the table is full. */
 static struct reel_error *begin(struct families *families, const struct family_event *event,
 				size_t number, struct member **ret)
 {

@@ -34,11 +34,11 @@ struct family {
 	uint32_t n_threads; /* that live */
 	uint64_t end;	    /* the last event's time */
 	bool is_gone;	    /* handed on or skipped, by the owner */
-	/* The owner's: numbers of what else is kept of it, from 1. */
+	/* For the owner: the family's details, numbered from 1. */
 	size_t first_details, last_details;
 };
 
-/* All zero is none. */
+/* All zero: empty. */
 struct families {
 	struct family *items;
 	size_t n, capacity;
@@ -50,7 +50,8 @@ void families_clear(struct families *families);
 
 /* Numbers of families begin with 1; 0: none. */
 size_t families_find(const struct families *families, uint32_t pid);
-/* A family that has to be handed on before this event is, as it begins with what is so until then. */
+/* A family that has to be handed on before the event: this changes memory that the family began with,
+ * or a pid is used again, or there is no room for another member.  0: none. */
 size_t families_disturbed(struct families *families, const struct family_event *event);
 /* *family_ret: the family that keeps the event, if one does. */
 struct reel_error *families_take(struct families *families, const struct family_event *event,

@@ -47,8 +47,8 @@ struct reel_error *reel_module_table_add_mapped(struct reel_module_table *table,
 						struct reel_file_hints *hints_ret,
 						uint64_t *id_ret) REEL_MUST_CHECK;
 
-/* When a file was last mapped that was not known and can only be read while its process lives (a container's,
- * a deleted one), or could not be read, as when that had ended. */
+/* When a new file was last mapped that can only be read while its process lives (a container's, a
+ * deleted one), or one that could not be read, as its process had ended. */
 uint64_t reel_module_table_news(const struct reel_module_table *table);
 
 /* Whether reel_module_table_add_mapped would read the file. */

@@ -49,7 +49,7 @@ struct reel_process_events_options {
 	 * of a host that builds or runs scripts, these are most events. */
 	bool skips_unsampled;
 	uint64_t memory; /* bytes of all buffers, if that allows the smallest; 0: as usual */
-	/* What this kernel lacks. */
+	/* Gets missing features of this kernel. */
 	void (*note)(void *context, const char *line);
 	struct reel_error *(*handle)(void *context, const struct reel_process_event *event);
 	/* Of a fork or an exec (_details). */
@@ -91,16 +91,17 @@ struct reel_error *reel_process_events_read(struct reel_process_events *events) 
 /* Hands over taken records with times up to `until`, in order of time; later ones stay. */
 struct reel_error *reel_process_events_apply(struct reel_process_events *events,
 					     uint64_t until) REEL_MUST_CHECK;
-/* The same, but keeps those of programs that begin in them. */
+/* The same, but keeps the records of programs that begin within them. */
 struct reel_error *reel_process_events_advance(struct reel_process_events *events,
 					       uint64_t until) REEL_MUST_CHECK;
-/* Hands over what is kept of a program. */
+/* Hands over the kept records of a program. */
 struct reel_error *reel_process_events_sampled(struct reel_process_events *events,
 					       uint32_t pid) REEL_MUST_CHECK;
 /* What BPF reported of a fork or an exec is handed over, or kept as well. */
 struct reel_error *reel_process_events_details(
 	struct reel_process_events *events, const struct reel_bpf_process *details) REEL_MUST_CHECK;
-/* All samples up to `horizon` were given: forgets programs that ended by then, hands over all others. */
+/* All samples up to `horizon` were given: forgets kept programs that ended by then, hands over the
+ * others. */
 struct reel_error *reel_process_events_settle(struct reel_process_events *events,
 					      uint64_t horizon) REEL_MUST_CHECK;
 

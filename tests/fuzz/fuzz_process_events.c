@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records of processes in a kernel ring buffer (record/processes/process_events.c): wherever they
- * wrap around, whatever their sizes, they are delivered in order of time, and none is delivered twice
- * when those of programs that begin are kept.
+ * wrap around, whatever their sizes, they are delivered in order of time, and each only once also if
+ * programs that begin are kept.
  */
 #include "record/processes/process_events.c"
 #include "tests/fuzz/fuzz.h"
